@@ -1,0 +1,3 @@
+"""coset: learned data comprehension for data agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,236 @@
+"""What one statement needs of one table, small enough that every engine can be asked for it.
+
+A `Scan` is columns, a condition, and either plain rows (with order and limit) or plain aggregates by plain columns.
+`scan_to_sql` writes it in a SQL engine's own dialect; a source without SQL (MongoDB) reads the same dataclasses.
+
+The meaning is DuckDB's: text compares byte by byte, NULLs sort last, a comparison with NULL is not true.
+Values are Python literals of the column's type family. Nothing here knows where a scan comes from.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import sqlglot.expressions as sge
+
+Value = bool | int | float | Decimal | str | datetime.date | datetime.datetime
+Family = Literal["number", "text", "time", "boolean", "other"]
+
+Operation = Literal[
+    "columns",  # reads only the columns asked for
+    "limit",
+    "order",
+    "compare:number", "compare:text", "compare:time", "compare:boolean",  # = <> < <= > >= and IN
+    "null",  # IS NULL, IS NOT NULL
+    "aggregate:count", "aggregate:count_distinct", "aggregate:sum", "aggregate:avg", "aggregate:extremes",
+    "group:number", "group:text", "group:time", "group:boolean",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    column: str
+    operator: Literal["=", "<>", "<", "<=", ">", ">="]
+    value: Value
+
+
+@dataclass(frozen=True)
+class Among:
+    """column IN (values); never empty, never with NULL among them."""
+
+    column: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Null:
+    """column IS NULL, or IS NOT NULL when `negated`."""
+
+    column: str
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class All:
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class Any:
+    conditions: tuple[Condition, ...]
+
+
+Condition = Comparison | Among | Null | All | Any
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """`column` is None only for count (of rows). `count_distinct` and the others ignore NULL."""
+
+    function: Literal["count", "count_distinct", "sum", "avg", "min", "max"]
+    column: str | None
+    alias: str
+
+
+@dataclass(frozen=True)
+class Order:
+    column: str
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True)
+class Scan:
+    """All names are exposed column names. With `aggregates` or `group_by`, the output is the group columns, then the
+    aggregates by alias (one row when `group_by` is empty), and `columns`, `order` and `limit` are not used."""
+
+    columns: tuple[str, ...] | None = None
+    """None means all; an empty tuple is never used."""
+    where: Condition | None = None
+    group_by: tuple[str, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+
+    @property
+    def is_aggregate(self) -> bool:
+        return bool(self.aggregates or self.group_by)
+
+
+EVERYTHING = Scan()
+
+
+def family(duckdb_type: str) -> Family:
+    """The type family in which values of a DuckDB type compare."""
+    base = duckdb_type.upper().split("(")[0].strip()
+    if duckdb_type.endswith("]") or base in {"STRUCT", "MAP", "UNION", "JSON", "BLOB", "INTERVAL", "BIT"}:
+        return "other"
+    if base in {"VARCHAR", "TEXT", "UUID"}:
+        return "text" if base != "UUID" else "other"
+    if base in {"DATE", "TIMESTAMP"}:
+        return "time"
+    if base == "BOOLEAN":
+        return "boolean"
+    numbers = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE"}
+    return "number" if base in numbers or base == "DECIMAL" else "other"
+
+
+def needed_operations(scan: Scan, family_of: Callable[[str], Family]) -> set[str]:
+    """The operations a source must push to answer the scan; "compare:other" and the like are in no source's list."""
+    needed: set[str] = set()
+    stack: list[Condition] = [scan.where] if scan.where else []
+    while stack:
+        condition = stack.pop()
+        if isinstance(condition, All | Any):
+            stack.extend(condition.conditions)
+        elif isinstance(condition, Null):
+            needed.add("null")
+        else:
+            needed.add(f"compare:{family_of(condition.column)}")
+    for aggregate in scan.aggregates:
+        needed.add("aggregate:extremes" if aggregate.function in {"min", "max"} else f"aggregate:{aggregate.function}")
+        if aggregate.function in {"sum", "avg"} and aggregate.column and family_of(aggregate.column) != "number":
+            needed.add("aggregate:other")
+        if aggregate.function in {"min", "max", "count_distinct"} and aggregate.column:
+            needed.add(f"group:{family_of(aggregate.column)}")
+    needed.update(f"group:{family_of(column)}" for column in scan.group_by)
+    if scan.order:
+        needed.add("order")
+        needed.update(f"compare:{family_of(order.column)}" for order in scan.order)
+    if scan.limit is not None:
+        needed.add("limit")
+    return needed
+
+
+def scan_to_sql(
+    scan: Scan,
+    relation: sge.Expression,
+    dialect: str,
+    column: Callable[[str], sge.Expression],
+    *,
+    output: Callable[[str], sge.Expression] | None = None,
+    ordered: Callable[[str], sge.Expression] | None = None,
+    all_columns: tuple[str, ...] = (),
+) -> str:
+    """The scan as one SELECT in `dialect`.
+
+    `column` gives the expression that compares and groups as DuckDB does (with a byte-wise collation on text, say);
+    `output` the expression that is read (a cast to text for a type Arrow has no place for); `ordered` the one to sort
+    by. Each defaults to `column`.
+    """
+    import sqlglot.expressions as sge
+
+    output = output or column
+    ordered = ordered or column
+    outputs: list[sge.Expression] = []
+    if scan.is_aggregate:
+        outputs += [_named(column(name), name) for name in scan.group_by]
+        for item in scan.aggregates:
+            if item.column is None:
+                inner: sge.Expression = sge.Count(this=sge.Star())
+            elif item.function == "count_distinct":
+                inner = sge.Count(this=sge.Distinct(expressions=[column(item.column)]))
+            else:
+                function = {"count": sge.Count, "sum": sge.Sum, "avg": sge.Avg, "min": sge.Min, "max": sge.Max}
+                inner = function[item.function](this=column(item.column))
+            outputs.append(_named(inner, item.alias))
+    else:
+        outputs += [_named(output(name), name) for name in (all_columns if scan.columns is None else scan.columns)]
+    select = sge.select(*outputs).from_(relation)
+    if scan.where is not None:
+        select = select.where(condition_to_sql(scan.where, column))
+    if scan.is_aggregate and scan.group_by:
+        select = select.group_by(*[column(name) for name in scan.group_by])
+    if scan.order:
+        select = select.order_by(
+            *[
+                sge.Ordered(this=ordered(order.column), desc=order.descending, nulls_first=order.nulls_first)
+                for order in scan.order
+            ]
+        )
+    if scan.limit is not None:
+        select = select.limit(scan.limit)
+    return select.sql(dialect=dialect)
+
+
+def condition_to_sql(condition: Condition, column: Callable[[str], sge.Expression]) -> sge.Expression:
+    import sqlglot.expressions as sge
+
+    if isinstance(condition, All | Any):
+        parts = [condition_to_sql(part, column) for part in condition.conditions]
+        return sge.paren((sge.and_ if isinstance(condition, All) else sge.or_)(*parts))
+    if isinstance(condition, Null):
+        test = sge.Is(this=column(condition.column), expression=sge.Null())
+        return sge.Not(this=test) if condition.negated else test
+    if isinstance(condition, Among):
+        return sge.In(this=column(condition.column), expressions=[literal(value) for value in condition.values])
+    operators = {"=": sge.EQ, "<>": sge.NEQ, "<": sge.LT, "<=": sge.LTE, ">": sge.GT, ">=": sge.GTE}
+    return operators[condition.operator](this=column(condition.column), expression=literal(condition.value))
+
+
+def literal(value: Value) -> sge.Expression:
+    """A SQL literal, quoted by the library, for one Python value."""
+    import sqlglot.expressions as sge
+
+    if isinstance(value, bool):
+        return sge.Boolean(this=value)
+    if isinstance(value, int | float | Decimal):
+        # repr keeps every digit of a float; a negative number needs its own node.
+        number = sge.Literal.number(repr(abs(value)) if isinstance(value, float) else str(abs(value)))
+        return sge.Neg(this=number) if value < 0 else number
+    if isinstance(value, datetime.datetime):
+        return sge.cast(sge.Literal.string(value.isoformat(sep=" ")), "timestamp")
+    if isinstance(value, datetime.date):
+        return sge.cast(sge.Literal.string(value.isoformat()), "date")
+    return sge.Literal.string(value)
+
+
+def _named(expression: sge.Expression, name: str) -> sge.Expression:
+    import sqlglot.expressions as sge
+
+    return sge.alias_(expression, name, quoted=True)
