@@ -116,7 +116,10 @@ def family(duckdb_type: str) -> Family:
         return "time"
     if base == "BOOLEAN":
         return "boolean"
-    numbers = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE"}
+    # FLOAT is left out on purpose: engines disagree on whether 0.1 is rounded before it is compared with one.
+    numbers = {
+        "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "DOUBLE",
+    }  # fmt: skip
     return "number" if base in numbers or base == "DECIMAL" else "other"
 
 
@@ -149,12 +152,12 @@ def needed_operations(scan: Scan, family_of: Callable[[str], Family]) -> set[str
 
 def scan_to_sql(
     scan: Scan,
-    relation: sge.Expression,
+    relation: sge.Expr,
     dialect: str,
-    column: Callable[[str], sge.Expression],
+    column: Callable[[str], sge.Expr],
     *,
-    output: Callable[[str], sge.Expression] | None = None,
-    ordered: Callable[[str], sge.Expression] | None = None,
+    output: Callable[[str], sge.Expr] | None = None,
+    ordered: Callable[[str], sge.Expr] | None = None,
     all_columns: tuple[str, ...] = (),
 ) -> str:
     """The scan as one SELECT in `dialect`.
@@ -167,16 +170,22 @@ def scan_to_sql(
 
     output = output or column
     ordered = ordered or column
-    outputs: list[sge.Expression] = []
+    outputs: list[sge.Expr] = []
     if scan.is_aggregate:
         outputs += [_named(column(name), name) for name in scan.group_by]
         for item in scan.aggregates:
             if item.column is None:
-                inner: sge.Expression = sge.Count(this=sge.Star())
+                inner: sge.Expr = sge.Count(this=sge.Star())
             elif item.function == "count_distinct":
                 inner = sge.Count(this=sge.Distinct(expressions=[column(item.column)]))
             else:
-                function = {"count": sge.Count, "sum": sge.Sum, "avg": sge.Avg, "min": sge.Min, "max": sge.Max}
+                function = {
+                    "count": sge.Count,
+                    "sum": sge.Sum,
+                    "avg": sge.Avg,
+                    "min": sge.Min,
+                    "max": sge.Max,
+                }
                 inner = function[item.function](this=column(item.column))
             outputs.append(_named(inner, item.alias))
     else:
@@ -198,7 +207,7 @@ def scan_to_sql(
     return select.sql(dialect=dialect)
 
 
-def condition_to_sql(condition: Condition, column: Callable[[str], sge.Expression]) -> sge.Expression:
+def condition_to_sql(condition: Condition, column: Callable[[str], sge.Expr]) -> sge.Expr:
     import sqlglot.expressions as sge
 
     if isinstance(condition, All | Any):
@@ -213,7 +222,7 @@ def condition_to_sql(condition: Condition, column: Callable[[str], sge.Expressio
     return operators[condition.operator](this=column(condition.column), expression=literal(condition.value))
 
 
-def literal(value: Value) -> sge.Expression:
+def literal(value: Value) -> sge.Expr:
     """A SQL literal, quoted by the library, for one Python value."""
     import sqlglot.expressions as sge
 
@@ -230,7 +239,7 @@ def literal(value: Value) -> sge.Expression:
     return sge.Literal.string(value)
 
 
-def _named(expression: sge.Expression, name: str) -> sge.Expression:
+def _named(expression: sge.Expr, name: str) -> sge.Expr:
     import sqlglot.expressions as sge
 
     return sge.alias_(expression, name, quoted=True)

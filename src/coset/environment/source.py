@@ -1,4 +1,4 @@
-"""What a source of data is: the one small interface behind which PostgreSQL, a CSV folder and a MongoDB dump look alike.
+"""What a source of data is: one small interface behind which PostgreSQL, a CSV folder and a MongoDB dump look alike.
 
 In: the settings of one source, as `coset.yaml` gives them. Out: its tables with their columns, a token that tells
 whether a table changed, and its rows as Arrow, whole or cut down to what a `Scan` asks for.
@@ -28,7 +28,7 @@ class Limits:
     """How much of a source may be read at once. Every number can be set per source in `coset.yaml`."""
 
     snapshot_rows: int = 2_000_000
-    """A table with at most this many rows (and `snapshot_bytes`) is copied locally; a larger one stays at the source."""
+    """A table of at most this many rows (and `snapshot_bytes`) is copied locally; a larger one stays at the source."""
     snapshot_bytes: int = 1_000_000_000
     fetch_rows: int = 20_000_000
     """The most rows one statement may pull from a table that stays at the source."""
@@ -45,8 +45,8 @@ class SourceSettings:
     """One source as the user described it, secrets filled in. `redact` keeps them out of every message."""
 
     name: str
-    location: str
-    """A URL, or an absolute path."""
+    location: str = field(repr=False)
+    """A URL with its secrets in it, or an absolute path."""
     kind: str
     description: str | None = None
     hints: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ class InPlace:
 
 
 class Source(ABC):
-    """One database, dump or folder of files, opened read-only. Methods raise `SourceUnreachable` with a plain reason."""
+    """One database, dump or folder of files, opened read-only. Methods raise `SourceUnreachable` with the reason."""
 
     kind: ClassVar[str]
     pushes: ClassVar[frozenset[Operation]] = frozenset()

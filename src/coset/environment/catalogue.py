@@ -1,0 +1,211 @@
+"""All that an environment holds: every source's tables, listed side by side; a source that is down is listed with why.
+
+In: an `Environment`. Out: a `Catalogue` in which a table is found by the name SQL gives it. Listings of files and dumps
+are kept in the state folder and read again only when the files changed. Reads no rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from coset.environment.configuration import Environment
+from coset.environment.source import Column, ForeignKey, Source, SourceSettings, Table
+from coset.environment.sources import open_source
+from coset.errors import CosetError, Mistake
+
+LISTING_VERSION = 1
+
+
+@dataclass(frozen=True)
+class SourceListing:
+    """What one source holds, or why it could not be listed. `skipped` names files that were passed over, with why."""
+
+    name: str
+    kind: str
+    tables: tuple[Table, ...] = ()
+    problem: str | None = None
+    description: str | None = None
+    schema_only: bool = False
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass
+class Catalogue:
+    """The listings of an environment's sources, in the order of `coset.yaml`, with the open sources behind them."""
+
+    listings: dict[str, SourceListing]
+    sources: dict[str, Source] = field(repr=False)
+    _by_name: dict[str, dict[str, Table]] = field(default_factory=dict, repr=False)
+
+    def find(self, parts: tuple[str, ...]) -> tuple[Source, Table]:
+        """The table that `source.table` or `source.schema.table` names, ignoring case, with its source.
+
+        Raises `Mistake` with the nearest names when there is none, and the source's own problem when it is down.
+        """
+        written = ".".join(parts)
+        listing = self._listing(parts[0], written, parts)
+        names = self._names_of(listing)
+        table = names.get(".".join(parts[1:]).lower())
+        if table is None:
+            raise Mistake(self._no_such_table(listing, written, parts, names))
+        return self.sources[listing.name], table
+
+    def close(self) -> None:
+        for source in self.sources.values():
+            source.close()
+
+    def _listing(self, name: str, written: str, parts: tuple[str, ...]) -> SourceListing:
+        listing = next((item for item in self.listings.values() if item.name.lower() == name.lower()), None)
+        if listing is None or len(parts) < 2:
+            holders = [
+                f"{item.name}.{table.name}"
+                for item in self.listings.values()
+                for table in item.tables
+                if table.name.lower() == parts[-1].lower()
+            ]
+            hint = f"; did you mean {' or '.join(holders[:3])}?" if holders else ""
+            known = ", ".join(self.listings)
+            raise Mistake(
+                f"there is no table '{written}': tables are named source.table, the sources are {known}{hint}"
+            )
+        if listing.problem:
+            raise CosetError(f"'{written}' cannot be read: source '{listing.name}' is not reachable: {listing.problem}")
+        return listing
+
+    def _names_of(self, listing: SourceListing) -> dict[str, Table]:
+        if listing.name not in self._by_name:
+            names: dict[str, Table] = {}
+            counts: dict[str, int] = {}
+            for table in listing.tables:
+                names[table.qualified_name.lower()] = table
+                counts[table.name.lower()] = counts.get(table.name.lower(), 0) + 1
+            for table in listing.tables:
+                # The short name stands for a table only while no other schema has one of that name.
+                if counts[table.name.lower()] == 1:
+                    names.setdefault(table.name.lower(), table)
+                if table.schema is None:
+                    names.setdefault(f"main.{table.name.lower()}", table)
+            self._by_name[listing.name] = names
+        return self._by_name[listing.name]
+
+    @staticmethod
+    def _no_such_table(listing: SourceListing, written: str, parts: tuple[str, ...], names: dict[str, Table]) -> str:
+        same = [table for table in listing.tables if table.name.lower() == parts[-1].lower()]
+        if same:
+            near = [f"{listing.name}.{table.qualified_name}" for table in same]
+        else:
+            close = difflib.get_close_matches(parts[-1].lower(), list(names), n=3, cutoff=0.5)
+            near = [f"{listing.name}.{names[name].qualified_name}" for name in close]
+        hint = f"; did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
+        return f"there is no table '{written}'{hint}"
+
+
+def open_catalogue(
+    environment: Environment, only: Iterable[str] | None = None, started: Callable[[str], None] | None = None
+) -> Catalogue:
+    """List the sources side by side. One that cannot be opened is listed with its problem and stops no other."""
+    names = [name for name in environment.names if only is None or name in set(only)]
+
+    def list_one(name: str) -> tuple[SourceListing, Source | None]:
+        if started:
+            started(name)
+        return list_source(environment, name)
+
+    with ThreadPoolExecutor(max_workers=max(1, min(8, len(names)))) as threads:
+        listed = list(threads.map(list_one, names))
+    return Catalogue(
+        listings={listing.name: listing for listing, _ in listed},
+        sources={listing.name: source for listing, source in listed if source is not None},
+    )
+
+
+def list_source(environment: Environment, name: str) -> tuple[SourceListing, Source | None]:
+    """One source's listing and, when it could be opened, the source. Never raises for a source's own trouble."""
+    entry = environment.sources[name]
+    kind = entry.kind or "?"
+    settings: SourceSettings | None = None
+    source: Source | None = None
+    try:
+        settings = environment.settings(name)
+        kind = settings.kind
+        source = open_source(settings)
+        tables, skipped = _listed_tables(source, environment.state_folder / "listings" / f"{name}.json")
+        tables = [table for table in tables if is_included(table, settings)]
+        listing = SourceListing(
+            name, kind, tuple(tables), None, settings.description, settings.schema_only, tuple(skipped)
+        )
+        return listing, source
+    except Exception as error:
+        if source is not None:
+            source.close()
+        reason = _reason(error)
+        reason = settings.redact(reason) if settings else reason
+        return SourceListing(name, kind, problem=reason, schema_only=entry.schema_only), None
+
+
+def is_included(table: Table, settings: SourceSettings) -> bool:
+    """Whether the user's patterns let a table in: shell patterns over `table` and `schema.table`, ignoring case."""
+
+    def matches(patterns: tuple[str, ...]) -> bool:
+        names = {table.name.lower(), table.qualified_name.lower(), table.native_name.lower()}
+        return any(fnmatchcase(name, pattern.lower()) for pattern in patterns for name in names)
+
+    return (not settings.include or matches(settings.include)) and not matches(settings.exclude)
+
+
+def _reason(error: Exception) -> str:
+    reason: str = getattr(error, "reason", None) or str(error) or type(error).__name__
+    if not isinstance(error, CosetError):
+        reason = f"{type(error).__name__}: {reason}"
+    return " ".join(reason.split())
+
+
+def _listed_tables(source: Source, cache: Path) -> tuple[list[Table], list[tuple[str, str]]]:
+    """The source's own listing, from the cache while its fingerprint holds."""
+    fingerprint = source.fingerprint()
+    settings = source.settings
+    key = None
+    if fingerprint is not None:
+        text = json.dumps([LISTING_VERSION, settings.kind, settings.location, str(settings.limits), fingerprint])
+        key = hashlib.sha256(text.encode()).hexdigest()
+        try:
+            kept = json.loads(cache.read_text(encoding="utf-8"))
+            if kept["key"] == key:
+                return [_table_from(item) for item in kept["tables"]], [tuple(item) for item in kept["skipped"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # No cache, or one of another version: list again.
+    tables = source.tables()
+    skipped = [(str(path), str(why)) for path, why in getattr(source, "skipped", [])]
+    if key is not None and not settings.schema_only:
+        content = {"key": key, "tables": [dataclasses.asdict(table) for table in tables], "skipped": skipped}
+        try:
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            part = cache.with_suffix(f".{os.getpid()}.part")
+            part.write_text(json.dumps(content), encoding="utf-8")
+            part.replace(cache)
+        except OSError:
+            pass  # A state folder that cannot be written only costs time.
+    return tables, skipped
+
+
+def _table_from(item: dict[str, Any]) -> Table:
+    item = dict(item)
+    item["columns"] = tuple(Column(**column) for column in item["columns"])
+    item["primary_key"] = tuple(item["primary_key"])
+    item["foreign_keys"] = tuple(
+        ForeignKey(
+            tuple(key["columns"]), key["references_schema"], key["references_table"], tuple(key["references_columns"])
+        )
+        for key in item["foreign_keys"]
+    )
+    return Table(**item)

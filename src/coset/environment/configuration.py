@@ -1,0 +1,226 @@
+"""`coset.yaml`: which sources an environment has, and what the user said of each.
+
+In: the file. Out: an `Environment` of declared sources; every mistake in the file is named at once. Secrets are
+filled in only when a source is opened, so that a missing one stops that source alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from coset.environment.locations import recognise
+from coset.environment.secrets import SECRETS_FILE, fill, passwords_of, read_secrets_file
+from coset.environment.source import Limits, SourceSettings
+from coset.errors import Mistake
+
+FILE_NAME = "coset.yaml"
+STATE_FOLDER = ".coset"
+SOURCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+# Names that mean something to SQL before any source does.
+RESERVED_NAMES = {
+    "main",
+    "memory",
+    "temp",
+    "system",
+    "public",
+    "information_schema",
+    "pg_catalog",
+    "result",
+    "default",
+}
+
+TextList = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+
+
+class LimitsEntry(BaseModel):
+    """`limits:` of a source; what is left out keeps its default."""
+
+    model_config = ConfigDict(extra="forbid")
+    snapshot_rows: int | None = Field(default=None, ge=0)
+    snapshot_bytes: int | None = Field(default=None, ge=0)
+    fetch_rows: int | None = Field(default=None, ge=1)
+    cell_bytes: int | None = Field(default=None, ge=1)
+    sample_rows: int | None = Field(default=None, ge=1)
+    connect_seconds: float | None = Field(default=None, gt=0)
+    query_seconds: float | None = Field(default=None, gt=0)
+
+
+class SourceEntry(BaseModel):
+    """One entry under `sources:`."""
+
+    model_config = ConfigDict(extra="forbid")
+    location: str = Field(min_length=1)
+    kind: str | None = None
+    description: str | None = None
+    description_file: str | None = None
+    hints: TextList = []
+    include: TextList = []
+    exclude: TextList = []
+    schema_only: bool = False
+    limits: LimitsEntry = LimitsEntry()
+
+
+class EnvironmentEntry(BaseModel):
+    """The whole file."""
+
+    model_config = ConfigDict(extra="forbid")
+    sources: dict[str, SourceEntry] = Field(min_length=1)
+    secrets_file: str | None = None
+    state_folder: str | None = None
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The named sources that one question may range over, as declared. Opens nothing by itself."""
+
+    path: Path
+    sources: dict[str, SourceEntry]
+    secrets_file: Path
+    state_folder: Path
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.sources)
+
+    def prepare_state_folder(self) -> None:
+        """Make the folder for what coset keeps, and keep it out of version control: it holds copies of data."""
+        try:
+            self.state_folder.mkdir(parents=True, exist_ok=True)
+            ignore = self.state_folder / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+        except OSError as error:
+            raise Mistake(
+                f"cannot write to '{self.state_folder}', where coset keeps copies and listings: "
+                f"make it writable, or name another state_folder in {self.path.name}"
+            ) from error
+
+    def settings(self, name: str) -> SourceSettings:
+        """The settings of one source with its secrets filled in. Raises `Mistake` when one is missing."""
+        from coset.environment.sources import KINDS
+
+        entry = self.sources[name]
+        filled = fill(entry.location, read_secrets_file(self.secrets_file))
+        location = recognise(filled.text, self.path.parent, entry.kind)
+        if location.kind not in KINDS:
+            raise Mistake(f"source '{name}': '{location.kind}' is not a known kind; known are {', '.join(KINDS)}")
+        changed = {key: value for key, value in entry.limits.model_dump().items() if value is not None}
+        return SourceSettings(
+            name=name,
+            location=location.absolute,
+            kind=location.kind,
+            description=self._description(name, entry),
+            hints=tuple(entry.hints),
+            include=tuple(entry.include),
+            exclude=tuple(entry.exclude),
+            schema_only=entry.schema_only,
+            limits=dataclasses.replace(Limits(), **changed),
+            secrets=tuple({*filled.secrets, *passwords_of(filled.text)}),
+        )
+
+    def _description(self, name: str, entry: SourceEntry) -> str | None:
+        if entry.description_file is None:
+            return entry.description
+        path = self.path.parent / entry.description_file
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Mistake(f"source '{name}': cannot read its description file '{entry.description_file}'") from error
+        return f"{entry.description}\n\n{text}" if entry.description else text
+
+
+def find_environment_file(start: Path | None = None) -> Path:
+    """The `coset.yaml` of this folder or the nearest one above it."""
+    folder = (start or Path.cwd()).absolute()
+    for candidate in (folder, *folder.parents):
+        if (candidate / FILE_NAME).is_file():
+            return candidate / FILE_NAME
+    raise Mistake(f"there is no {FILE_NAME} here or above: make one with `coset init name=location ...`")
+
+
+def load_environment(path: Path | str | None = None) -> Environment:
+    """The environment a file describes; a folder means the `coset.yaml` in it; nothing means the nearest one."""
+    file = Path(path) if path is not None else find_environment_file()
+    file = (file / FILE_NAME if file.is_dir() else file).absolute()
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise Mistake(f"there is no environment file at '{file}'") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Mistake(f"cannot read '{file}': {error}") from error
+    return parse_environment(text, file)
+
+
+def parse_environment(text: str, file: Path) -> Environment:
+    """`load_environment` for a text; `file` says where relative paths start and how errors name it."""
+    try:
+        content = yaml.load(text, Loader=_LoaderWithoutDuplicates)  # noqa: S506 - a SafeLoader subclass
+    except yaml.MarkedYAMLError as error:
+        where = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise Mistake(f"{file.name}{where}: {error.problem or 'is not valid YAML'}") from error
+    except yaml.YAMLError as error:
+        raise Mistake(f"{file.name} is not valid YAML: {error}") from error
+    try:
+        entry = EnvironmentEntry.model_validate(content if content is not None else {})
+    except ValidationError as error:
+        raise Mistake(f"{file.name}: {'; '.join(_plain(problem) for problem in error.errors())}") from None
+    problems = _name_problems(entry) + [
+        f"source '{name}' holds a password: put it in the environment and write ${{NAME}} in its place"
+        for name, source in entry.sources.items()
+        if any("${" not in password for password in passwords_of(source.location))
+    ]
+    if problems:
+        raise Mistake(f"{file.name}: {'; '.join(problems)}")
+    state = file.parent / (entry.state_folder or STATE_FOLDER)
+    secrets = file.parent / entry.secrets_file if entry.secrets_file else state / SECRETS_FILE
+    return Environment(path=file, sources=entry.sources, secrets_file=secrets, state_folder=state)
+
+
+def check_source_name(name: str) -> str | None:
+    """What is wrong with a name for a source, or None."""
+    if not SOURCE_NAME.fullmatch(name):
+        return f"'{name}' cannot name a source: use letters, digits and _, starting with a letter"
+    if name.lower() in RESERVED_NAMES:
+        return f"'{name}' means something else in SQL: name the source differently"
+    return None
+
+
+def _name_problems(entry: EnvironmentEntry) -> list[str]:
+    problems = [problem for name in entry.sources if (problem := check_source_name(name))]
+    seen: dict[str, str] = {}
+    for name in entry.sources:
+        if other := seen.get(name.lower()):
+            problems.append(f"'{other}' and '{name}' are the same name to SQL")
+        seen[name.lower()] = name
+    return problems
+
+
+def _plain(problem: Any) -> str:
+    where = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key '{where}'"
+    if problem["type"] == "missing":
+        return f"'{where}' is missing"
+    return f"'{where}': {problem['msg'][0].lower()}{problem['msg'][1:]}" if where else str(problem["msg"])
+
+
+class _LoaderWithoutDuplicates(yaml.SafeLoader):
+    """YAML lets a later key silently replace an earlier one; two sources of one name must not vanish like that."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable):
+                if key in seen:
+                    raise yaml.MarkedYAMLError(problem=f"'{key}' stands here twice", problem_mark=key_node.start_mark)
+                seen.add(key)
+        return super().construct_mapping(node, deep)

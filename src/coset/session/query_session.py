@@ -1,0 +1,271 @@
+"""One read-only SQL session over all sources of an environment.
+
+In: one SELECT in DuckDB's SQL, with tables named `source.table`. Out: a `Result`. On the way: DuckDB parses it in the
+worker process, the guard checks every node of the tree, each table is read in place, from a fresh local copy, or cut
+down by its source, and the worker runs the statement. Holds the open sources; knows nothing of what the data means.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from coset.environment.catalogue import Catalogue, open_catalogue
+from coset.environment.configuration import Environment
+from coset.environment.source import InPlace, Source, Table
+from coset.errors import CosetError, NotAllowed
+from coset.session import guard, pivot
+from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare
+from coset.session.result import Reading, Result, TableUse
+from coset.session.snapshots import Progress, Snapshots, fetch_to_parquet
+from coset.session.worker_process import WorkerLimits, WorkerProcess
+
+# A source that evaluates no comparison has no engine to leave large tables with: they are copied, whatever their size.
+ENGINE = "compare:number"
+
+
+class QuerySession:
+    """Open it with `with`, ask `sql`. Statements from several threads run one after the other."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        limits: WorkerLimits | None = None,
+        catalogue: Catalogue | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.environment = environment
+        self.limits = limits or WorkerLimits()
+        self._worker = WorkerProcess(self.limits)
+        self._worker.start()  # It loads while the sources are listed.
+        environment.prepare_state_folder()
+        self.catalogue = catalogue or open_catalogue(environment)
+        self._snapshots = Snapshots(environment.state_folder / "snapshots")
+        self._fetched = environment.state_folder / "fetched" / f"{os.getpid()}-{id(self):x}"
+        self._numbers = itertools.count()
+        self._progress = progress
+        self._lock = threading.RLock()
+        _sweep(self._fetched.parent)
+
+    def __enter__(self) -> QuerySession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker, close every source, remove what was fetched for single statements."""
+        self._worker.close()
+        self.catalogue.close()
+        shutil.rmtree(self._fetched, ignore_errors=True)
+
+    def sql(self, text: str, *, max_rows: int | None = None, seconds: float | None = None) -> Result:
+        """Run one SELECT. Raises `NotAllowed` for what is not one, `Mistake` for what does not fit the tables."""
+        with self._lock:
+            started = time.monotonic()
+            text, tree = self._parsed(text, seconds)
+            checked = guard.check(tree, self._knows)
+            references = self._references(checked.tables)
+            return self._run(text, tree, references, max_rows, seconds, started)
+
+    def _parsed(self, text: str, seconds: float | None) -> tuple[str, dict[str, Any]]:
+        """The statement and its tree; a PIVOT without values is completed with the values it finds."""
+        tree = self._tree(text)
+        while guard.is_no_select(tree) and (open_pivots := pivot.pivots_without_values(text)):
+            values = [
+                [str(row[0]) for row in self.sql(question, max_rows=pivot.MAXIMUM_VALUES + 1, seconds=seconds).rows()]
+                for question in open_pivots.questions
+            ]
+            text = pivot.with_values(text, values)
+            tree = self._tree(text)
+        if tree.get("error") and not guard.is_no_select(tree):
+            raise guard.syntax_mistake(text, tree)
+        return text, tree
+
+    def _tree(self, text: str) -> dict[str, Any]:
+        guard.check_text(text)
+        return guard.decode(self._ask({"operation": "parse", "sql": text})["tree"])
+
+    def _ask(self, head: dict[str, Any]) -> dict[str, Any]:
+        return self._worker.request(head)[0]
+
+    def _knows(self, table: guard.TableName) -> bool:
+        self.catalogue.find(_parts(table))  # Raises with the nearest names.
+        return True
+
+    def _references(self, tables: Sequence[guard.TableName]) -> list[Reference]:
+        references: dict[tuple[str, str, str], Reference] = {}
+        for table in tables:
+            parts = tuple(part.lower() for part in _parts(table))
+            source, found = self.catalogue.find(parts)
+            relation = (parts[0], parts[1] if len(parts) == 3 else "main", parts[-1])
+            references[relation] = Reference(relation, source, found, _stays(source, found))
+        return list(references.values())
+
+    def _run(
+        self,
+        text: str,
+        tree: dict[str, Any],
+        references: list[Reference],
+        max_rows: int | None,
+        seconds: float | None,
+        started: float,
+    ) -> Result:
+        tokens = {r.relation: r.source.change_token(r.table) for r in references if _is_copied(r)}
+        fresh = {
+            r.relation: self._snapshots.current(r.source, r.table, tokens[r.relation])
+            for r in references
+            if _is_copied(r)
+        }
+        prepared = Prepared(text, (), frozenset(reference.relation for reference in references))
+        if any(reference.stays for reference in references) or any(copy is None for copy in fresh.values()):
+            prepared = prepare(text, tree, references, self._ask)
+        _refuse_values_of_schema_only(references, prepared)
+        head: dict[str, Any] = {
+            "operation": "run", "sql": prepared.sql, "relations": [], "attach": [], "files": [], "stamp": "",
+            "folders": [f"{self._snapshots.folder}/", f"{self._fetched}/"],
+            "max_rows": self.limits.max_rows if max_rows is None else max_rows,
+            "max_bytes": self.limits.max_bytes,
+        }  # fmt: skip
+        uses: list[TableUse] = []
+        files: list[Path] = []
+        try:
+            for fetch in prepared.fetches:
+                path, use = self._fetch(fetch)
+                files.append(path)
+                uses.append(use)
+                head["relations"].append({"name": list(fetch.relation), "query": _fetched_view(fetch, path)})
+            for reference in references:
+                if not reference.stays and reference.relation in prepared.still_read:
+                    uses.append(self._local(reference, fresh.get(reference.relation), tokens, head))
+            answer, payload = self._worker.request(head, seconds)
+        finally:
+            for path in files:
+                path.unlink(missing_ok=True)
+        import pyarrow as pa
+
+        table = pa.ipc.open_stream(payload).read_all()
+        types = tuple(answer["types"])
+        return Result(table, types, answer["truncated"], time.monotonic() - started, tuple(uses))
+
+    def _local(
+        self, reference: Reference, snapshot: Any, tokens: dict[tuple[str, str, str], str | None], head: dict[str, Any]
+    ) -> TableUse:
+        """Make a table readable for the worker, in place or as a local copy."""
+        source, table = reference.source, reference.table
+        name = f"{source.settings.name}.{table.qualified_name}"
+        place = source.in_place(table)
+        if place is not None:
+            query = _in_place_view(source, table, place, head)
+            head["stamp"] += f"{source.change_token(table)};"
+            head["relations"].append({"name": list(reference.relation), "query": query})
+            return TableUse(name, "in place", None)
+        rows_travelled = 0
+        if snapshot is None:
+            snapshot = self._snapshots.take(source, table, tokens[reference.relation], self._progress)
+            rows_travelled = snapshot.rows
+        query = f"SELECT * FROM read_parquet({_text(str(snapshot.path))})"
+        head["relations"].append({"name": list(reference.relation), "query": query})
+        return TableUse(name, "snapshot", rows_travelled)
+
+    def _fetch(self, fetch: Fetch) -> tuple[Path, TableUse]:
+        path = self._fetched / "answers" / f"{next(self._numbers)}.parquet"
+        limit = fetch.source.settings.limits.fetch_rows
+        rows = fetch_to_parquet(fetch.source, fetch.table, fetch.scan, fetch.file_columns, path, limit, self._progress)
+        reading: Reading = "computed at the source" if fetch.relation[0] == PUSHED else "fetched"
+        return path, TableUse(f"{fetch.source.settings.name}.{fetch.table.qualified_name}", reading, rows)
+
+
+def _parts(table: guard.TableName) -> tuple[str, ...]:
+    return tuple(part for part in (table.catalog, table.schema, table.name) if part)
+
+
+def _stays(source: Source, table: Table) -> bool:
+    """Whether a table's rows stay at the source: it is large, or the user said that no value leaves."""
+    if source.settings.schema_only:
+        return True
+    if ENGINE not in source.pushes or source.in_place(table) is not None:
+        return False
+    limits = source.settings.limits
+    return (table.rows or 0) > limits.snapshot_rows or (table.bytes or 0) > limits.snapshot_bytes
+
+
+def _is_copied(reference: Reference) -> bool:
+    return not reference.stays and reference.source.in_place(reference.table) is None
+
+
+def _refuse_values_of_schema_only(references: Sequence[Reference], prepared: Prepared) -> None:
+    """Of a schema-only source nothing but counts may be asked, and those are computed there."""
+    for reference in references:
+        if reference.source.settings.schema_only:
+            fetches = [fetch for fetch in prepared.fetches if fetch.table is reference.table]
+            only_counts = all(
+                fetch.scan.aggregates
+                and not fetch.scan.group_by
+                and all(item.function in {"count", "count_distinct"} for item in fetch.scan.aggregates)
+                for fetch in fetches
+            )
+            if reference.relation in prepared.still_read or not only_counts:
+                name = reference.source.settings.name
+                raise NotAllowed(
+                    f"'{name}' is schema-only, so no value of '{name}.{reference.table.name}' may leave it: "
+                    "only counts over that table alone are computed, such as SELECT count(*) FROM ... WHERE ..."
+                )
+
+
+def _in_place_view(source: Source, table: Table, place: InPlace, head: dict[str, Any]) -> str:
+    columns = ", ".join(
+        _name(column.native_name) + ("" if column.native_name == column.name else f" AS {_name(column.name)}")
+        for column in table.columns
+    )
+    if place.attach is not None and place.relation is not None:
+        alias = f"file_of_{source.settings.name.lower()}"
+        entry = [alias, str(place.attach)]
+        if entry not in head["attach"]:
+            head["attach"].append(entry)
+        schema, name = place.relation
+        return f"SELECT {columns} FROM {_name(alias)}.{_name(schema)}.{_name(name)}"
+    if place.reader is None:
+        raise CosetError(f"'{source.settings.name}.{table.name}' cannot be read in place")
+    paths = [str(path) for path in place.files]
+    head["files"] += [path for path in paths if path not in head["files"]]
+    arguments = [f"[{', '.join(map(_text, paths))}]", *(f"{key} = {_option(value)}" for key, value in place.options)]
+    return f"SELECT {columns} FROM {place.reader}({', '.join(arguments)})"
+
+
+def _fetched_view(fetch: Fetch, path: Path) -> str:
+    outputs = ", ".join(
+        f"CAST({_name(name) if held else 'NULL'} AS {kind}) AS {_name(name)}" for name, kind, held in fetch.view
+    )
+    return f"SELECT {outputs} FROM read_parquet({_text(str(path))})"
+
+
+def _option(value: str | int | float | bool) -> str:
+    return _text(value) if isinstance(value, str) else str(value).lower()
+
+
+def _name(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what sessions that were killed left behind."""
+    for left in folder.glob("*-*"):
+        process = left.name.partition("-")[0]
+        if process.isdigit() and not Path(f"/proc/{process}").exists() and Path("/proc").exists():
+            with contextlib.suppress(OSError):
+                shutil.rmtree(left)

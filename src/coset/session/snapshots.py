@@ -1,0 +1,203 @@
+"""Local copies of small tables: one Parquet file each, kept in the state folder, made anew when the source changed.
+
+In: a source and a table. Out: the path of a Parquet file whose columns have the types of the listing. Rows come through
+the source's native client as Arrow and are written as they arrive. Files are never changed, only replaced, so a reader
+is never disturbed and a kill at any moment leaves either the old copy or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coset.environment.scan import EVERYTHING, Scan
+from coset.environment.source import Source, Table
+from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Progress = Callable[[str, int, int | None], None]
+"""Called while rows arrive: the table's name, rows so far, rows expected."""
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """A column of the file that is written: its name and DuckDB type."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A local copy and what was known when it was made. `token` is None when the source cannot tell of changes."""
+
+    path: Path
+    rows: int
+    token: str | None
+    taken_at: float
+
+
+class Snapshots:
+    """The copies of one environment."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def current(self, source: Source, table: Table, token: str | None) -> Snapshot | None:
+        """The kept copy, if it still is what the source holds: same token, same columns."""
+        if token is None:
+            return None
+        try:
+            kept = json.loads(self._manifest(source, table).read_text(encoding="utf-8"))
+            path = self._folder_of(source) / kept["file"]
+            if kept["token"] == token and kept["shape"] == _shape(table) and path.exists():
+                return Snapshot(path, kept["rows"], token, kept["taken_at"])
+        except (OSError, ValueError, KeyError):
+            pass  # None kept, or not readable any more: take one.
+        return None
+
+    def take(self, source: Source, table: Table, token: str | None, progress: Progress | None = None) -> Snapshot:
+        """Copy the whole table. `token` was asked for before, so a change during the copy is seen at the next look."""
+        folder = self._folder_of(source)
+        manifest = self._manifest(source, table)
+        taken_at = time.time()
+        version = hashlib.sha256(f"{token}|{_shape(table)}|{taken_at}".encode()).hexdigest()[:12]
+        path = folder / f"{manifest.stem}-{version}.parquet"
+        columns = tuple(OutputColumn(column.name, column.type) for column in table.columns)
+        rows = fetch_to_parquet(
+            source, table, EVERYTHING, columns, path, source.settings.limits.snapshot_rows * 2, progress
+        )
+        earlier = _read_json(manifest).get("file")
+        content = {
+            "table": table.qualified_name, "file": path.name, "rows": rows, "token": token,
+            "shape": _shape(table), "taken_at": taken_at,
+        }  # fmt: skip
+        part = manifest.with_suffix(f".{os.getpid()}.part")
+        part.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        part.replace(manifest)
+        if earlier and earlier != path.name:
+            (folder / earlier).unlink(missing_ok=True)
+        return Snapshot(path, rows, token, taken_at)
+
+    def _folder_of(self, source: Source) -> Path:
+        return self.folder / source.settings.name
+
+    def _manifest(self, source: Source, table: Table) -> Path:
+        # Names may hold anything, also '/' or 300 letters: the file's name is what is safe of it, and a digest.
+        identity = json.dumps([source.settings.kind, source.settings.location, table.schema, table.native_name])
+        safe = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in table.qualified_name)[:60]
+        return self._folder_of(source) / f"{safe}-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.json"
+
+
+def fetch_to_parquet(
+    source: Source,
+    table: Table,
+    scan: Scan,
+    columns: tuple[OutputColumn, ...],
+    path: Path,
+    max_rows: int,
+    progress: Progress | None = None,
+) -> int:
+    """Read what `scan` asks for into a new Parquet file, cast to the types of `columns`. Returns how many rows."""
+    import duckdb
+    import pyarrow as pa
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    name = f"{source.settings.name}.{table.qualified_name}"
+    reader = source.read(table, scan)
+    watched = _Watched(reader, name, max_rows, table.rows, progress)
+    stream = pa.RecordBatchReader.from_batches(reader.schema, iter(watched))
+    casts = ", ".join(_cast(field, column) for field, column in zip(reader.schema, columns, strict=True))
+    try:
+        with duckdb.connect(":memory:", config={"python_enable_replacements": "false"}) as connection:
+            connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
+            connection.register("arriving", stream)
+            connection.execute(
+                f"COPY (SELECT {casts} FROM arriving) TO '{str(part).replace(chr(39), chr(39) * 2)}' "
+                "(FORMAT parquet, COMPRESSION lz4_raw)"
+            )
+        part.replace(path)
+    except duckdb.Error as error:
+        if watched.error is not None:
+            raise watched.error from error
+        if isinstance(error, duckdb.ConversionException):
+            raise TableVanished(
+                f"'{name}' holds a value that is not of the type it was listed with: list the source again "
+                f"({source.settings.redact(str(error).splitlines()[0])})"
+            ) from error
+        raise SourceUnreachable(source.settings.name, f"'{table.name}' could not be copied: {error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+        with contextlib.suppress(Exception):
+            reader.close()
+    return watched.rows
+
+
+class _Watched:
+    """Batches on their way through: counted, limited, and with their own error kept (DuckDB would only quote it)."""
+
+    def __init__(
+        self, reader: pa.RecordBatchReader, name: str, max_rows: int, expected: int | None, progress: Progress | None
+    ) -> None:
+        self.rows = 0
+        self.error: Exception | None = None
+        self._reader, self._name, self._max_rows = reader, name, max_rows
+        self._expected, self._progress = expected, progress
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in self._reader:
+                self.rows += batch.num_rows
+                if self.rows > self._max_rows:
+                    raise LimitReached(
+                        f"the statement would pull more than {self._max_rows:,} rows of '{self._name}': filter or "
+                        "aggregate that table itself, or raise limits.fetch_rows of its source"
+                    )
+                if self._progress:
+                    self._progress(self._name, self.rows, self._expected)
+                yield batch
+        except CosetError as error:
+            self.error = error
+            raise
+        except Exception as error:
+            # A source's generator raises inside Arrow, which wraps it: look for the plain error behind.
+            self.error = _plain_cause(error)
+            raise
+
+
+def _plain_cause(error: BaseException) -> Exception | None:
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, CosetError):
+            return seen
+        seen = seen.__cause__ or seen.__context__
+    return None
+
+
+def _cast(field: pa.Field, column: OutputColumn) -> str:
+    source = '"' + field.name.replace('"', '""') + '"'
+    target = '"' + column.name.replace('"', '""') + '"'
+    return f"CAST({source} AS {column.type}) AS {target}"
+
+
+def _shape(table: Table) -> str:
+    text = json.dumps([[column.name, column.type, column.native_name] for column in table.columns])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _read_json(path: Path) -> dict[str, str]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return content if isinstance(content, dict) else {}
+    except (OSError, ValueError):
+        return {}

@@ -1,0 +1,183 @@
+"""The session's side of the worker process: starts it, asks it, keeps its time, kills it when time is up.
+
+In: requests. Out: answers, or errors in the user's words. A worker that was killed or died is replaced at the next
+request; nothing is lost with it, for it holds nothing that cannot be made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from coset.errors import CosetError, LimitReached, Mistake
+from coset.session.protocol import decode, encode
+
+START_SECONDS = 60.0
+MISTAKES = {
+    "BinderException", "CatalogException", "ConversionException", "InvalidInputException", "InvalidTypeException",
+    "OutOfRangeException", "ParserException", "SyntaxException", "TypeMismatchException", "NotImplementedException",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WorkerLimits:
+    """What one statement may use."""
+
+    seconds: float = 60.0
+    memory_bytes: int = 4 * 2**30
+    threads: int = 2
+    max_rows: int = 10_000
+    max_bytes: int = 64 * 2**20
+    idle_seconds: float = 2.0
+    """How long the worker keeps DuckDB files attached (and so locked against writers) after a statement."""
+
+
+class WorkerProcess:
+    """One warm child process, started at the first request. Calls from several threads wait for each other."""
+
+    def __init__(self, limits: WorkerLimits) -> None:
+        self._limits = limits
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.RLock()
+        self._idle: threading.Timer | None = None
+
+    def request(self, head: dict[str, Any], seconds: float | None = None) -> tuple[dict[str, Any], bytes]:
+        """One answer. Raises `LimitReached` when the time is up, and what the statement itself did wrong."""
+        with self._lock:
+            self._cancel_idle()
+            process = self._running()
+            allowed = self._limits.seconds if seconds is None else seconds
+            try:
+                answer, payload = self._exchange(process, encode(head), time.monotonic() + allowed)
+            except TimeoutError:
+                self.kill()
+                raise LimitReached(
+                    f"the statement was stopped after {allowed:g} seconds: narrow it, or allow more time"
+                ) from None
+            except (EOFError, BrokenPipeError, ConnectionError):
+                code = self.kill()
+                raise LimitReached(
+                    f"the process that ran the statement ended ({_ending(code)}): it needed more than it may have, "
+                    "narrow the statement or allow more memory"
+                ) from None
+            if head["operation"] == "run" and head["attach"]:
+                self._idle = threading.Timer(self._limits.idle_seconds, self.release)
+                self._idle.daemon = True
+                self._idle.start()
+        if "error" in answer:
+            raise _in_plain_words(answer["error"], answer["message"])
+        return answer, payload
+
+    def release(self) -> None:
+        """Let go of every attached file, if the worker is idle; otherwise its current statement does so later."""
+        if self._lock.acquire(blocking=False):
+            try:
+                if self._process is not None and self._process.poll() is None:
+                    with contextlib.suppress(Exception):
+                        self._exchange(self._process, encode({"operation": "release"}), time.monotonic() + 5)
+            finally:
+                self._lock.release()
+
+    def kill(self) -> int | None:
+        """End the process now, whatever it does."""
+        with self._lock:
+            self._cancel_idle()
+            process, self._process = self._process, None
+        if process is None:
+            return None
+        process.kill()
+        code = process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        return code
+
+    close = kill
+
+    def start(self) -> None:
+        """Start the process before it is needed, without waiting for it."""
+        with self._lock:
+            self._running()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        if self._process is not None:
+            self.kill()
+        # A bare environment: no variable of ours, so no secret, reaches the process that runs SQL.
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TMPDIR") if name in os.environ}
+        search_path = os.pathsep.join(path for path in sys.path if path)
+        self._process = subprocess.Popen(
+            [
+                sys.executable, "-c", "from coset.session.worker import main; main()",
+                str(self._limits.memory_bytes), str(self._limits.threads),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**kept, "PYTHONPATH": search_path, "PYTHONDONTWRITEBYTECODE": "1"},
+            cwd="/",
+            close_fds=True,
+        )  # fmt: skip
+        return self._process
+
+    @staticmethod
+    def _exchange(process: subprocess.Popen[bytes], frame: bytes, deadline: float) -> tuple[dict[str, Any], bytes]:
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101
+        process.stdin.write(frame)
+        process.stdin.flush()
+        descriptor = process.stdout.fileno()
+
+        def read_exactly(count: int) -> bytes:
+            parts: list[bytes] = []
+            while count:
+                left = deadline - time.monotonic()
+                if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+                    raise TimeoutError
+                part = os.read(descriptor, min(count, 1 << 20))
+                if not part:
+                    raise EOFError
+                parts.append(part)
+                count -= len(part)
+            return b"".join(parts)
+
+        return decode(read_exactly)
+
+    def _cancel_idle(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+
+def _ending(code: int | None) -> str:
+    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+
+
+def _in_plain_words(kind: str, message: str) -> CosetError:
+    """DuckDB's error as one sentence: its first line, without the class names and the copy of the statement."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith(("LINE ", "^", "Candidate bindings"))]
+    text = " ".join(lines[:3]) if lines else kind
+    for prefix in ("Binder Error:", "Catalog Error:", "Conversion Error:", "Invalid Input Error:", "Parser Error:",
+                   "Out of Range Error:", "Not implemented Error:", "IO Error:", "Permission Error:",
+                   "Out of Memory Error:", "Syntax Error:", "Mismatch Type Error:", "Invalid Error:"):  # fmt: skip
+        text = text.removeprefix(prefix).strip()
+    if kind in {"OutOfMemoryException", "MemoryError"} or "Out of Memory" in message or "std::bad_alloc" in message:
+        if "one row of the result" in text:
+            return LimitReached(f"{text}: select less of it")
+        return LimitReached("the statement needs more memory than it may have: narrow it, or allow more memory")
+    if "Could not set lock on file" in message:
+        return CosetError(
+            "a DuckDB file that it reads is open for writing in another process: close it there, or try again later"
+        )
+    if kind in MISTAKES:
+        return Mistake(text)
+    return CosetError(text)

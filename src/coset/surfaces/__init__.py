@@ -1,0 +1,1 @@
+"""How people and programs reach coset: the command line."""

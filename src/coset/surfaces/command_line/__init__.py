@@ -1,0 +1,72 @@
+"""The `coset` command. One module per command, loaded when it is called, so that `coset --help` stays quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from coset import __version__
+from coset.errors import CosetError
+from coset.surfaces.command_line.output import show_error
+
+# command -> (module, one line for the overview). The module has a click command of the same name.
+COMMANDS = {
+    "init": ("init", "Write coset.yaml from name=location arguments and check every connection."),
+    "sources": ("sources", "List the sources with their tables, rows and sizes, and what is unreachable."),
+    "sql": ("sql", "Run one read-only SELECT across all sources."),
+    "calc": ("calc", "Work out an expression: arithmetic, statistics, dates, sets."),
+}
+
+
+class LazyCommands(click.Group):
+    """Knows the names and one-line texts of all commands; imports one only to run it or to print its own help."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"{__name__}.{COMMANDS[name][0]}").command
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="coset")
+def coset() -> None:
+    """Learned data comprehension for data agents.
+
+    Name your databases and files once (coset init), look at them (coset sources), and run one SELECT across all of
+    them (coset sql). Everything is read-only.
+    """
+
+
+def main() -> None:
+    """Entry point. Exit code 2: something in the call is wrong; 1: something failed."""
+    try:
+        code = coset.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except CosetError as error:
+        show_error(str(error), type(error).__name__)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        show_error("interrupted", "Interrupted")
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("COSET_TRACEBACK"):
+            raise
+        show_error(f"unexpected {type(error).__name__}: {error} (set COSET_TRACEBACK=1 to see where)", "Unexpected")
+        sys.exit(1)

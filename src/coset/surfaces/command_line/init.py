@@ -1,0 +1,129 @@
+"""`coset init`: from `name=location` arguments to a `coset.yaml` whose every connection was tried."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import click
+import yaml
+
+from coset.environment.catalogue import open_catalogue
+from coset.environment.configuration import FILE_NAME, STATE_FOLDER, check_source_name, load_environment
+from coset.environment.locations import recognise
+from coset.environment.secrets import REFERENCE, SECRETS_FILE, passwords_of, without_password, write_secret
+from coset.errors import Mistake
+from coset.surfaces.command_line.output import json_option, print_json
+from coset.surfaces.command_line.sources import listings_as_json, show_listings
+
+HEADER = """\
+# The sources that one question may range over. Each may also have:
+#   description, description_file, hints, include, exclude, schema_only, limits
+# Secrets are never written here: ${NAME} is taken from the environment or from .coset/secrets.env
+"""
+
+
+@click.command(name="init")
+@click.argument("sources", nargs=-1, required=True, metavar="NAME=LOCATION...")
+@click.option("-d", "--directory", type=click.Path(file_okay=False), default=".", help="Where to write coset.yaml.")
+@click.option("--force", is_flag=True, help="Replace an existing coset.yaml; the old one is kept as coset.yaml.bak.")
+@json_option
+@click.pass_context
+def command(context: click.Context, sources: tuple[str, ...], directory: str, force: bool, as_json: bool) -> None:
+    """Write coset.yaml from NAME=LOCATION arguments and check every connection.
+
+    A location is a database URL (postgresql://, mysql://, mongodb://) or a path: a SQLite or DuckDB file, a plain
+    pg_dump, a mongodump folder, a CSV, TSV, JSON, JSONL, Parquet or Excel file, or a folder of them. Without NAME=,
+    the name is taken from the location.
+
+    A password in a URL is not written to coset.yaml: it goes to .coset/secrets.env, which only you can read.
+
+    \b
+    coset init crm=postgresql://reader@localhost/crm orders=./orders.db events=./events/
+    coset init 'crm=postgresql://reader:${CRM_PASSWORD}@localhost/crm'
+    """
+    folder = Path(directory)
+    file = folder / FILE_NAME
+    if file.exists() and not force:
+        raise Mistake(
+            f"'{file}' exists already: edit it, or replace it with --force (the old one is kept as {FILE_NAME}.bak)"
+        )
+    entries, secrets = _entries(sources, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, value in secrets.items():
+        write_secret(folder / STATE_FOLDER / SECRETS_FILE, name, value)
+    text = HEADER + yaml.safe_dump({"sources": entries}, sort_keys=False, allow_unicode=True)
+    if file.exists():
+        file.replace(file.with_suffix(".yaml.bak"))
+    part = file.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)
+    environment = load_environment(file)
+    environment.prepare_state_folder()
+    catalogue = open_catalogue(environment)
+    catalogue.close()
+    if as_json:
+        print_json({"file": str(file), "secrets": sorted(secrets), **listings_as_json(catalogue)})
+    else:
+        show_listings(catalogue)
+        click.echo(f"wrote {file}")
+        for name in secrets:
+            click.echo(f"kept a password out of it: {name} is in {folder / STATE_FOLDER / SECRETS_FILE}")
+    unreachable = [listing.name for listing in catalogue.listings.values() if listing.problem]
+    if unreachable:
+        context.exit(1)
+
+
+def _entries(arguments: tuple[str, ...], folder: Path) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """The `sources:` mapping and the secrets taken out of it. Names every problem at once."""
+    entries: dict[str, dict[str, str]] = {}
+    secrets: dict[str, str] = {}
+    problems: list[str] = []
+    for argument in arguments:
+        name, location = _name_and_location(argument)
+        if problem := check_source_name(name):
+            problems.append(problem)
+            continue
+        if name.lower() in {other.lower() for other in entries}:
+            problems.append(f"there are two sources named '{name}'")
+            continue
+        if not location:
+            problems.append(f"'{argument}' names no location: write {name}=LOCATION")
+            continue
+        try:
+            if not REFERENCE.fullmatch(location):
+                recognise(location, Path.cwd())
+        except Mistake as mistake:
+            problems.append(f"{name}: {mistake}")
+            continue
+        for password in passwords_of(location):
+            if not REFERENCE.search(password):
+                secret = f"{name.upper()}_PASSWORD"
+                secrets[secret] = unquote(password)
+                location = without_password(location, f"${{{secret}}}")
+                break
+        entries[name] = {"location": _relative(location, folder)}
+    if problems:
+        raise Mistake("; ".join(problems))
+    return entries, secrets
+
+
+def _name_and_location(argument: str) -> tuple[str, str]:
+    name, separator, location = argument.partition("=")
+    # A URL may hold '=' in its query, a path may hold one too: a name has neither '/' nor ':'.
+    if separator and not re.search(r"[/:\\.]", name):
+        return name, location
+    stem = Path(argument.split("?", maxsplit=1)[0].rstrip("/")).name.split(".")[0]
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", stem).strip("_").lower()
+    return name if name[:1].isalpha() else f"source_{name}", argument
+
+
+def _relative(location: str, folder: Path) -> str:
+    """Paths are kept relative to coset.yaml where they lie beside or below it, so that the folder can be moved."""
+    if "://" in location or REFERENCE.fullmatch(location):
+        return location
+    path = Path(location).expanduser().absolute()
+    base = folder.absolute()
+    return os.path.relpath(path, base) if path.is_relative_to(base) else str(path)

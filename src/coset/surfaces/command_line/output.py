@@ -1,0 +1,129 @@
+"""What the commands print: tables for people, one JSON shape for programs, errors in one sentence."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_json_wanted = False
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, callback=lambda context, parameter, value: want_json(value), expose_value=True,
+    help="Print JSON instead of a table; errors too.",
+)  # fmt: skip
+environment_option = click.option(
+    "-e", "--environment", "environment_path", type=click.Path(), default=None, metavar="PATH",
+    help="The coset.yaml to use, or its folder. [default: the nearest one, here or above]",
+)  # fmt: skip
+
+
+def want_json(value: bool) -> bool:
+    global _json_wanted  # noqa: PLW0603 - errors raised anywhere below must know how to print themselves
+    _json_wanted = value
+    return value
+
+
+def show_error(message: str, kind: str) -> None:
+    """One plain sentence on standard error, or the JSON error shape on standard output."""
+    message = " ".join(message.split())
+    if _json_wanted:
+        print_json({"error": {"kind": kind, "message": message}})
+    else:
+        click.echo(f"coset: {message}", err=True)
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, default=json_value, ensure_ascii=False, allow_nan=False))
+
+
+def json_value(value: Any) -> Any:
+    """A value as JSON can hold it. A decimal is a number where a double is exact, otherwise its digits as text."""
+    if isinstance(value, Decimal):
+        return float(value) if value.is_finite() and Decimal(repr(float(value))) == value else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict):
+        return {str(key): json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple) and not hasattr(value, "nanoseconds"):
+        return [json_value(item) for item in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)
+
+
+def cell(value: Any, width: int = 80) -> str:
+    """A value for a person: short, on one line, and never able to steer the terminal."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, datetime.datetime):
+        text = value.isoformat(sep=" ")
+    elif isinstance(value, str | int | Decimal | datetime.date | datetime.time):
+        text = str(value)
+    elif isinstance(value, float):
+        text = repr(value)
+    elif isinstance(value, bytes):
+        text = "0x" + value[:width].hex()
+    else:
+        text = json.dumps(json_value(value), ensure_ascii=False)
+    text = "".join(letter if letter.isprintable() else "\ufffd" if letter not in "\n\t\r" else " " for letter in text)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def size(count: int | None) -> str:
+    """Bytes in the unit a person would use."""
+    if count is None:
+        return ""
+    amount, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
+
+
+def console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+@contextmanager
+def copying_progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
+    """A progress bar for tables being copied, on standard error, and only where a person is looking."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("reading {task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,} rows"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def update(name: str, rows: int, expected: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=expected)
+            bar.update(tasks[name], completed=rows)
+
+        yield update
