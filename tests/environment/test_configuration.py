@@ -45,7 +45,9 @@ sources:
 
 def test_names_all_unknown_keys_and_missing_ones_at_once(tmp_path: Path):
     with pytest.raises(Mistake) as error:
-        parse("sorces: {}\nsources:\n  a: {lokation: x, colour: red}\n  b: {location: y, limits: {rows: 1}}\n", tmp_path)
+        parse(
+            "sorces: {}\nsources:\n  a: {lokation: x, colour: red}\n  b: {location: y, limits: {rows: 1}}\n", tmp_path
+        )
     for name in ("sorces", "sources.a.lokation", "sources.a.colour", "sources.b.limits.rows", "sources.a.location"):
         assert f"'{name}'" in str(error.value)
 
@@ -92,5 +94,5 @@ def test_a_missing_file_says_how_to_make_one(tmp_path: Path, monkeypatch: pytest
 
 def test_an_unreadable_description_file_is_named(tmp_path: Path):
     environment = parse("sources:\n  a: {location: '.', description_file: gone.md}\n", tmp_path)
-    with pytest.raises(Mistake, match="gone.md"):
+    with pytest.raises(Mistake, match=r"gone\.md"):
         environment.settings("a")

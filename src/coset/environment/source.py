@@ -125,15 +125,14 @@ class Table:
 class InPlace:
     """How DuckDB itself reads a table where it lies, without a copy.
 
-    `attach`: a DuckDB file to attach read-only; `relation` is then (schema, table) in it.
-    `reader`: one of DuckDB's file functions with the files and named options it is called with.
+    Either `attach`, a DuckDB file to attach read-only, with `relation` as (schema, table) in it; or `sql`, a call of
+    one of DuckDB's file functions that stands after FROM and gives the table's columns, with the `paths` it reads.
     """
 
     attach: Path | None = None
     relation: tuple[str, str] | None = None
-    reader: str | None = None
-    files: tuple[Path, ...] = ()
-    options: tuple[tuple[str, str | int | float | bool], ...] = ()
+    sql: str | None = None
+    paths: tuple[Path, ...] = ()
 
 
 class Source(ABC):
@@ -162,6 +161,10 @@ class Source(ABC):
     def fingerprint(self) -> str | None:
         """A cheap text that is equal only while `tables()` would answer the same; None when only asking can tell."""
         return None
+
+    def pushes_for(self, table: Table, column: str) -> frozenset[Operation]:
+        """What of `pushes` holds for one column."""
+        return self.pushes
 
     def in_place(self, table: Table) -> InPlace | None:
         """How DuckDB can read this table where it lies, or None when rows must come through `read`."""

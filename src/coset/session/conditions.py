@@ -8,6 +8,7 @@ DuckDB has bound the filters before, so literals already have the type of the co
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any as AnyValue
@@ -134,7 +135,8 @@ def _value(tree: Node, column: Column) -> Value | None:
     if kind == "number" and literal["kind"] in {"INTEGER", "NUMERIC"}:
         try:
             if column.type.upper() == "DOUBLE":
-                return float(text)
+                number = float(text)
+                return number if math.isfinite(number) else None
             return int(text) if literal["kind"] == "INTEGER" else Decimal(text)
         except (ValueError, InvalidOperation):
             return None

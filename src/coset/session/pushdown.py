@@ -23,7 +23,7 @@ from coset.environment.source import Column, Source, Table
 from coset.errors import CosetError
 from coset.session import conditions
 from coset.session.aggregates import AggregateBlock, Node, aggregate_block, select_blocks
-from coset.session.snapshots import OutputColumn
+from coset.session.snapshots import OutputColumn, file_type
 
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
 """Sends a request to the worker process."""
@@ -190,7 +190,7 @@ def _push_block(block: Node, reference: Reference, number: int, planner: _Planne
     if types is None:
         return None
     planner.add(answer, types)
-    file_columns = tuple(OutputColumn(name, _file_type(kind)) for name, kind in types)
+    file_columns = tuple(OutputColumn(name, file_type(kind)) for name, kind in types)
     view = tuple((name, kind, True) for name, kind in types)
     return Fetch(reference.source, reference.table, answer, scan, file_columns, view), found.rewritten
 
@@ -263,7 +263,7 @@ def _fetch_rows(reference: Reference, number: int, plan: list[Node]) -> Fetch:
         reference.table,
         reference.relation,
         asked,
-        tuple(OutputColumn(column.name, _file_type(column.type)) for column in columns),
+        tuple(OutputColumn(column.name, file_type(column.type)) for column in columns),
         tuple((column.name, column.type, column.name in held) for column in reference.columns),
     )
 
@@ -329,14 +329,10 @@ def _can_ask(reference: Reference, scan: Scan) -> bool:
     needed = needed_operations(scan, family_of)
     if not needed <= source.pushes:
         return False
-    per_column = getattr(source, "pushes_for", None)
-    if per_column is None:
-        return True
-    for name in _columns_of(scan):
-        own = needed_operations(_only(scan, name), family_of) - {"limit", "order"}
-        if not own <= per_column(table, name):
-            return False
-    return True
+    return all(
+        needed_operations(_only(scan, name), family_of) - {"limit", "order"} <= source.pushes_for(table, name)
+        for name in _columns_of(scan)
+    )
 
 
 def _columns_of(scan: Scan) -> set[str]:
@@ -384,13 +380,6 @@ def _relations_of(tree: Node) -> Iterator[tuple[str, str, str]]:
             stack.extend(value.values())
         elif isinstance(value, list):
             stack.extend(value)
-
-
-def _file_type(duckdb_type: str) -> str:
-    """The type under which a column is written to Parquet, which has no 128-bit integers and no enumerations."""
-    if duckdb_type in {"HUGEINT", "UHUGEINT"}:
-        return "DECIMAL(38,0)"
-    return "VARCHAR" if duckdb_type.startswith("ENUM(") else duckdb_type
 
 
 def _quoted(name: str) -> str:

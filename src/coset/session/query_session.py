@@ -13,7 +13,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,7 +25,7 @@ from coset.errors import CosetError, NotAllowed
 from coset.session import guard, pivot
 from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare
 from coset.session.result import Reading, Result, TableUse
-from coset.session.snapshots import Progress, Snapshots, fetch_to_parquet
+from coset.session.snapshots import Progress, Snapshots, fetch_to_parquet, file_type
 from coset.session.worker_process import WorkerLimits, WorkerProcess
 
 # A source that evaluates no comparison has no engine to leave large tables with: they are copied, whatever their size.
@@ -174,7 +174,8 @@ class QuerySession:
         if snapshot is None:
             snapshot = self._snapshots.take(source, table, tokens[reference.relation], self._progress)
             rows_travelled = snapshot.rows
-        query = f"SELECT * FROM read_parquet({_text(str(snapshot.path))})"
+        shown = [(column.name, column.type, True) for column in table.columns]
+        query = f"SELECT {_outputs(shown)} FROM read_parquet({_text(str(snapshot.path))})"
         head["relations"].append({"name": list(reference.relation), "query": query})
         return TableUse(name, "snapshot", rows_travelled)
 
@@ -235,23 +236,26 @@ def _in_place_view(source: Source, table: Table, place: InPlace, head: dict[str,
             head["attach"].append(entry)
         schema, name = place.relation
         return f"SELECT {columns} FROM {_name(alias)}.{_name(schema)}.{_name(name)}"
-    if place.reader is None:
+    if place.sql is None:
         raise CosetError(f"'{source.settings.name}.{table.name}' cannot be read in place")
-    paths = [str(path) for path in place.files]
-    head["files"] += [path for path in paths if path not in head["files"]]
-    arguments = [f"[{', '.join(map(_text, paths))}]", *(f"{key} = {_option(value)}" for key, value in place.options)]
-    return f"SELECT {columns} FROM {place.reader}({', '.join(arguments)})"
+    head["files"] += [path for path in map(str, place.paths) if path not in head["files"]]
+    return f"SELECT * FROM {place.sql} AS place({', '.join(_name(column.name) for column in table.columns)})"
 
 
 def _fetched_view(fetch: Fetch, path: Path) -> str:
-    outputs = ", ".join(
-        f"CAST({_name(name) if held else 'NULL'} AS {kind}) AS {_name(name)}" for name, kind, held in fetch.view
-    )
-    return f"SELECT {outputs} FROM read_parquet({_text(str(path))})"
+    return f"SELECT {_outputs(fetch.view)} FROM read_parquet({_text(str(path))})"
 
 
-def _option(value: str | int | float | bool) -> str:
-    return _text(value) if isinstance(value, str) else str(value).lower()
+def _outputs(columns: Iterable[tuple[str, str, bool]]) -> str:
+    """The columns of a file as (name, type, whether the file has it): cast where the file keeps another type."""
+    outputs = []
+    for name, kind, held in columns:
+        if not held:
+            outputs.append(f"CAST(NULL AS {kind}) AS {_name(name)}")
+        else:
+            same = file_type(kind) == kind
+            outputs.append(_name(name) if same else f"CAST({_name(name)} AS {kind}) AS {_name(name)}")
+    return ", ".join(outputs)
 
 
 def _name(text: str) -> str:

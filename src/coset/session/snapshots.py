@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ class Snapshots:
         taken_at = time.time()
         version = hashlib.sha256(f"{token}|{_shape(table)}|{taken_at}".encode()).hexdigest()[:12]
         path = folder / f"{manifest.stem}-{version}.parquet"
-        columns = tuple(OutputColumn(column.name, column.type) for column in table.columns)
+        columns = tuple(OutputColumn(column.name, file_type(column.type)) for column in table.columns)
         rows = fetch_to_parquet(
             source, table, EVERYTHING, columns, path, source.settings.limits.snapshot_rows * 2, progress
         )
@@ -96,6 +97,16 @@ class Snapshots:
         identity = json.dumps([source.settings.kind, source.settings.location, table.schema, table.native_name])
         safe = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in table.qualified_name)[:60]
         return self._folder_of(source) / f"{safe}-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.json"
+
+
+def file_type(duckdb_type: str) -> str:
+    """The type under which a column is written to Parquet, which has no 128-bit integers and no enumerations, and
+    whose intervals are neither negative nor finer than milliseconds. Readers cast back to the column's own type."""
+    if duckdb_type in {"HUGEINT", "UHUGEINT"}:
+        return "DECIMAL(38,0)"
+    if duckdb_type.startswith("ENUM("):
+        return "VARCHAR"
+    return duckdb_type if '"' in duckdb_type else re.sub(r"\bINTERVAL\b", "VARCHAR", duckdb_type)
 
 
 def fetch_to_parquet(

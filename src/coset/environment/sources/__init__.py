@@ -9,13 +9,13 @@ from coset.environment.source import Source, SourceSettings
 # kind -> module : class. Modules load when a source of that kind is opened, so an unused driver costs nothing.
 KINDS = {
     "duckdb": "duckdb_file:DuckDBFile",
-    "sqlite": "sqlite_file:SQLiteFile",
-    "postgresql": "postgresql:PostgreSQL",
-    "postgresql_dump": "postgresql_dump:PostgreSQLDump",
-    "mysql": "mysql:MySQL",
-    "mongodb": "mongodb:MongoDB",
-    "mongodump": "mongodump:Mongodump",
-    "files": "files:Files",
+    "sqlite": "sqlite.source:SQLiteFile",
+    "postgresql": "postgresql.source:PostgreSQL",
+    "postgresql_dump": "postgresql_dump.source:PostgreSQLDump",
+    "mysql": "mysql.source:MySQL",
+    "mongodb": "mongodb.server:MongoDB",
+    "mongodump": "mongodb.dump:Mongodump",
+    "files": "files.source:Files",
 }
 
 

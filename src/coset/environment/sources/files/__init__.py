@@ -1,0 +1,1 @@
+"""CSV, TSV, JSON, JSONL, Parquet and Excel files, and folders of them."""

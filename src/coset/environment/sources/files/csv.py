@@ -1,0 +1,191 @@
+"""CSV and TSV files: a type for each column, from one query over all rows as text.
+
+In: the files of one table and how they are written. Out: a `Shape` with DuckDB's `read_csv` call, every option settled.
+Since all rows are looked at, a late value cannot break the reading. `values` says which type a column gets.
+
+An empty value is NULL, whether quoted ("") or not. Empty lines between rows are no rows (in a file of one column, they
+are NULL). A row with too few or too many values refuses the file with its line number; a further separator at the end
+of a line is not counted as a value.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import duckdb
+
+from coset.environment.source import Column, unique_names
+from coset.environment.sources.files.csv_dialect import DEFAULT_LINE_BYTES, Dialect
+from coset.environment.sources.files.relation import (
+    Option,
+    ReaderCall,
+    Shape,
+    TooLarge,
+    Unreadable,
+    identifier_sql,
+    reader_sql,
+    types_struct,
+)
+from coset.environment.sources.files.values import possible_types, type_test
+
+
+@dataclass(frozen=True)
+class CsvFiles:
+    """Files that are read in one go. `paths` are patterns as `literal_path` makes them."""
+
+    paths: tuple[Path, ...]
+    dialect: Dialect
+    sample: tuple[tuple[str, ...], ...]
+    options: tuple[Option, ...]
+    partition_columns: tuple[Column, ...] = ()
+
+    @property
+    def texts(self) -> tuple[Column, ...]:
+        """The columns, all of them text."""
+        taken = [column.name for column in self.partition_columns]
+        given = [name.strip() or f"column_{index + 1}" for index, name in enumerate(self.dialect.names)]
+        names = unique_names(taken + given)[len(taken) :]
+        natives = zip(names, self.dialect.names, strict=True)
+        return tuple(Column(name, "VARCHAR", native, "text") for name, native in natives)
+
+    def place(self, columns: tuple[Column, ...], *more: Option) -> ReaderCall:
+        settled: list[Option] = [
+            ("auto_detect", False),
+            ("header", self.dialect.header),
+            ("delim", self.dialect.delimiter),
+            ("quote", self.dialect.quote),
+            ("escape", self.dialect.escape),
+            ("columns", types_struct(columns)),
+        ]
+        if self.dialect.line_bytes != DEFAULT_LINE_BYTES:
+            settled += [("max_line_size", self.dialect.line_bytes), ("buffer_size", 2 * self.dialect.line_bytes)]
+        return ReaderCall(reader="read_csv", files=self.paths, options=(*settled, *self.options, *more))
+
+
+def describe(connection: duckdb.DuckDBPyConnection, files: CsvFiles, longest_line: int) -> Shape:
+    """Types and rows of one table."""
+    dialect = files.dialect
+    attempts = [dialect, replace(dialect, escape="\\" if dialect.escape == '"' else '"')]
+    if dialect.delimiter == "\t":  # many programs write tab-separated text without any quoting
+        attempts.append(replace(dialect, quote="", escape=""))
+    refusals: list[Unreadable] = []
+    for attempt in attempts:
+        mendable = BadQuotes if not attempt.quote else (BadQuotes, Ragged)
+        if refusals and not isinstance(refusals[0], mendable):
+            break
+        try:
+            return _describe(connection, replace(files, dialect=attempt), longest_line)
+        except Unreadable as refusal:
+            refusals.append(refusal)
+    raise refusals[0]
+
+
+def _describe(connection: duckdb.DuckDBPyConnection, files: CsvFiles, longest_line: int) -> Shape:
+    possible = _possible(files)
+    relation = reader_sql(files.place(files.texts))
+    try:
+        found = connection.execute(f"SELECT {_measures(files, possible)} FROM {relation}").fetchone()
+    except duckdb.Error as error:
+        refusal = csv_refusal(str(error))
+        if isinstance(refusal, TooLarge) and files.dialect.line_bytes < longest_line:
+            wider = replace(files.dialect, line_bytes=longest_line)
+            return _describe(connection, replace(files, dialect=wider), longest_line)
+        raise refusal from None
+    assert found is not None  # noqa: S101 - an aggregate has one row
+    return _shape(files, possible, found)
+
+
+def describe_each(
+    connection: duckdb.DuckDBPyConnection, tables: dict[Path, CsvFiles], reads: int = 500
+) -> dict[Path, Shape]:
+    """The shapes of many tables of one plain file each, all written alike, by their paths. A query costs more than a
+    small file, so they share one. Those that this cannot describe are not in the answer."""
+    shapes: dict[Path, Shape] = {}
+    paths = list(tables)
+    for start in range(0, len(paths), reads):
+        some = {path: tables[path] for path in paths[start : start + reads]}
+        first = next(iter(some.values()))
+        per_file = [_possible(files) for files in some.values()]
+        width = range(len(first.dialect.names))
+        possible = [_all_names(per_file, index) for index in width]
+        together = replace(first, paths=tuple(files.paths[0] for files in some.values()))
+        file_name = unique_names([*(column.name for column in first.texts), "file"])[-1]
+        relation = reader_sql(together.place(first.texts, ("filename", file_name)))
+        query = f"SELECT {identifier_sql(file_name)}, {_measures(first, possible)} FROM {relation} GROUP BY 1"
+        try:
+            found = {Path(file): measures for file, *measures in connection.execute(query).fetchall()}
+        except duckdb.Error:
+            continue
+        nothing = (0,) * (1 + sum(1 + len(types) for types in possible))
+        shapes.update({path: _shape(files, possible, found.get(path, nothing)) for path, files in some.items()})
+    return shapes
+
+
+def _all_names(per_file: list[list[list[str]]], index: int) -> list[str]:
+    """The types that are open in any of the files, in the order in which they are taken."""
+    seen = {name for possible in per_file for name in possible[index]}
+    return [name for name in possible_types(()) if name in seen]
+
+
+def _possible(files: CsvFiles) -> list[list[str]]:
+    """The types that the first rows leave open, so that the query over all rows tests only these."""
+    width = range(len(files.dialect.names))
+    return [possible_types([row[index] for row in files.sample if index < len(row)]) for index in width]
+
+
+def _measures(files: CsvFiles, possible: list[list[str]]) -> str:
+    """SQL for the number of rows, and for each column how many values it has and how many fit each type."""
+    measures = ["count(*)"]
+    for column, types in zip(files.texts, possible, strict=True):
+        identifier = identifier_sql(column.name)
+        measures.append(f"count({identifier})")
+        measures += [f"count_if({type_test(type_name, f'trim({identifier})')})" for type_name in types]
+    return ", ".join(measures)
+
+
+def _shape(files: CsvFiles, possible: list[list[str]], measures: tuple[int, ...] | list[int]) -> Shape:
+    rows, *counts = measures
+    columns: list[Column] = []
+    position = 0
+    for column, types in zip(files.texts, possible, strict=True):
+        filled, *passed = counts[position : position + 1 + len(types)]
+        position += 1 + len(types)
+        fits = [name for name, count in zip(types, passed, strict=True) if filled and count == filled]
+        columns.append(replace(column, type=fits[0]) if fits else column)
+    place = files.place(tuple(columns))
+    return Shape((*columns, *files.partition_columns), rows, reader_sql(place), place)
+
+
+class BadQuotes(Unreadable):
+    """The file does not fit the quoting that was taken for it."""
+
+
+class Ragged(Unreadable):
+    """A row with too few or too many values."""
+
+
+class NotUtf8(Unreadable):
+    """Bytes that are not UTF-8, past the beginning of the file."""
+
+
+class MixedLineEnds(Unreadable):
+    """Lines end in CR LF here and in LF there."""
+
+
+def csv_refusal(message: str) -> Unreadable:
+    """DuckDB's page of advice as one clause."""
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    where = f"line {line[1]}" if line else "a line"
+    if widths := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        return Ragged(f"{where} has {widths[2]} values where {widths[1]} are expected")
+    if size := re.search(r"Maximum line size of (\d+) bytes exceeded\. Actual Size: ?(\d+)", message):
+        return TooLarge(f"{where} has {size[2]} bytes, and the limit cell_bytes is {size[1]}")
+    if "not utf-8" in message:
+        return NotUtf8(f"{where} is not UTF-8")
+    if "unterminated quote" in message:
+        return BadQuotes(f"{where} has a quoted value that does not end properly")
+    if "invalid state" in message:
+        return MixedLineEnds("its lines end in different ways, or its quotes do not match")
+    return Unreadable(" ".join(message.split("\n", 1)[0].split())[:200])

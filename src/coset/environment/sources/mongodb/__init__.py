@@ -1,0 +1,1 @@
+"""MongoDB: a live server, and a mongodump folder."""

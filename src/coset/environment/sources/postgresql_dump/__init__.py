@@ -1,0 +1,1 @@
+"""Plain pg_dump files, read without a server."""

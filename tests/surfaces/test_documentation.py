@@ -1,0 +1,59 @@
+"""The documentation says what is true: the command reference is what --help prints, links lead somewhere, settings are named."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coset.environment.configuration import LimitsEntry, SourceEntry
+from coset.environment.sources import KINDS
+from coset.surfaces.command_line import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+
+
+def test_the_command_reference_is_what_help_prints():
+    made = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "command_reference.py")], capture_output=True, text=True, check=True
+    ).stdout
+    written = (ROOT / "docs" / "command-line.md").read_text()
+    assert written == made, "run: python docs/command_reference.py > docs/command-line.md"
+    assert all(f"coset {name}" in written for name in COMMANDS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path):
+    for target in re.findall(r"\]\(([^)#\s]+)", document.read_text()):
+        if "://" not in target:
+            assert (document.parent / target).exists(), target
+
+
+def test_every_setting_and_every_kind_is_documented():
+    text = "\n".join(path.read_text() for path in DOCUMENTS)
+    for name in [*SourceEntry.model_fields, *LimitsEntry.model_fields, *KINDS, "secrets_file", "state_folder"]:
+        assert f"`{name}" in text, f"{name} is not documented"
+
+
+def test_the_first_command_of_the_readme_prints_what_the_readme_shows(tmp_path: Path):
+    """Everything after the installation, run as printed."""
+    import os
+    import shutil
+
+    readme = (ROOT / "README.md").read_text()
+    command = next(line for line in readme.splitlines() if "examples/shop" in line)
+    steps = command.split("&& cd examples/shop && ")[1]
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns(".coset", "coset.yaml*"))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    answer = subprocess.run(
+        ["bash", "-c", steps], cwd=tmp_path / "examples" / "shop", capture_output=True, text=True, check=True,
+        env={**os.environ, "PATH": path, "COLUMNS": "120"},
+    )  # fmt: skip
+    shown = readme.split("```\nsource ")[1].split("```")[0]
+    squeezed = [" ".join(line.split()) for line in ("source " + shown).splitlines() if line.strip()]
+    printed = [" ".join(line.split()) for line in answer.stdout.splitlines() if line.strip()]
+    assert [line.strip("─ ") for line in printed] == [line.strip("─ ") for line in squeezed]
