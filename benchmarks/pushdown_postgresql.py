@@ -34,7 +34,10 @@ def main() -> None:
         )
         folder = Path(name)
         (folder / "coset.yaml").write_text(f"sources:\n  crm: {{location: '{url}'}}\n")
-        sql = "SELECT kind, count(*) AS n, sum(amount) AS total FROM {table} WHERE amount < 900 GROUP BY kind ORDER BY kind"
+        sql = (
+            "SELECT kind, count(*) AS n, sum(amount) AS total FROM {table} "
+            "WHERE amount < 900 GROUP BY kind ORDER BY kind"
+        )
         with QuerySession(load_environment(folder)) as session, adbc.connect(url) as connection:
             session.sql("SELECT 1")
             with connection.cursor() as cursor:
@@ -48,8 +51,9 @@ def main() -> None:
             with connection.cursor() as cursor:
                 started = time.perf_counter()
                 cursor.execute(f"SELECT kind, amount FROM events WHERE id <= {rows // 10}")
-                pulled = cursor.fetch_arrow_table()
-                duckdb.sql("SELECT kind, count(*), sum(amount) FROM pulled WHERE amount < 900 GROUP BY kind").fetchall()
+                local = duckdb.connect()
+                local.register("pulled", cursor.fetch_arrow_table())
+                local.sql("SELECT kind, count(*), sum(amount) FROM pulled WHERE amount < 900 GROUP BY kind").fetchall()
                 pull_s = (time.perf_counter() - started) * 10
         assert [tuple(row) for row in expected] == result.rows()
         use = result.uses[0]

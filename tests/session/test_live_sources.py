@@ -57,9 +57,11 @@ def test_postgresql_mongodb_and_csv_join_in_one_statement(tmp_path: Path, execut
         shop=f"{{location: '{mongodb}'}}",
         prices="{location: prices.csv}",
     ) as session:
-        assert {listing.problem for listing in session.catalogue.listings.values()} == {None}
+        assert {listing.problem for listing in session.catalogue.list_sources().listings.values()} == {None}
         orders = next(
-            f"shop.{table.qualified_name}" for table in session.catalogue.listings["shop"].tables if table.name == "orders"
+            f"shop.{table.qualified_name}"
+            for table in session.catalogue.list_sources().listings["shop"].tables
+            if table.name == "orders"
         )
         result = session.sql(
             f"""
@@ -167,11 +169,13 @@ def test_a_large_table_stays_in_its_engine(large_table: str, tmp_path: Path):
             (tmp_path / ".coset" / "secrets.env").write_text(f"P={passwords[-1]}\n")
             large_table = without_password(large_table, "${P}")
     with session_over(tmp_path, big=f"{{location: '{large_table}', {limits}{secrets}}}") as session:
-        table = next(t for t in session.catalogue.listings["big"].tables if t.name == "t")
+        table = next(t for t in session.catalogue.list_sources().listings["big"].tables if t.name == "t")
         for sql, reading, at_most in LARGE:
             result = session.sql(sql.format(t=f"big.{table.qualified_name}"))
             expected = truth.execute(sql.format(t="t")).fetchall()
-            assert [tuple(pytest.approx(v) if isinstance(v, float) else v for v in row) for row in expected] == result.rows(), sql
+            assert [
+                tuple(pytest.approx(v) if isinstance(v, float) else v for v in row) for row in expected
+            ] == result.rows(), sql
             assert result.uses[0].reading == reading, sql
             assert result.uses[0].rows <= at_most, sql
     assert not list((tmp_path / ".coset").glob("snapshots/**/*.parquet"))

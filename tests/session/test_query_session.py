@@ -236,13 +236,33 @@ def test_a_pivot_without_values_works(open_session: OpenSession, shop: Path):
     assert list(result.columns) == ["buyer", "South", "north", "süd"]
 
 
-def test_a_table_that_vanishes_after_the_listing_is_told(open_session: OpenSession, shop: Path):
+def test_a_table_that_vanishes_between_listing_and_reading_is_told(
+    open_session: OpenSession, shop: Path, monkeypatch: pytest.MonkeyPatch
+):
     session = open_session()
-    with sqlite3.connect(shop / "orders.db") as connection:
-        connection.execute("DROP TABLE orders")
+    source = session.catalogue.list_sources().sources["orders"]
+    read = source.read
+
+    def drop_and_read(*arguments: object) -> object:
+        with sqlite3.connect(shop / "orders.db") as connection:
+            connection.execute("DROP TABLE orders")
+        return read(*arguments)
+
+    monkeypatch.setattr(source, "read", drop_and_read)
     with pytest.raises(TableVanished, match="orders"):
         session.sql("SELECT * FROM orders.orders")
+    with pytest.raises(Mistake, match="there is no table"):
+        session.sql("SELECT * FROM orders.orders")
     assert session.sql("SELECT count(*) FROM crm.customers").rows() == [(50,)]
+
+
+def test_new_tables_and_columns_are_seen_without_reopening(open_session: OpenSession, shop: Path):
+    session = open_session()
+    session.sql("SELECT count(*) FROM orders.orders")
+    with sqlite3.connect(shop / "orders.db") as connection:
+        connection.execute("ALTER TABLE orders ADD COLUMN note TEXT DEFAULT 'x'")
+        connection.execute("CREATE TABLE fresh AS SELECT 3 AS a")
+    assert session.sql("SELECT DISTINCT note, a FROM orders.orders, orders.fresh").rows() == [("x", 3)]
 
 
 def test_a_source_that_is_down_stops_no_other(shop: Path):
@@ -251,6 +271,12 @@ def test_a_source_that_is_down_stops_no_other(shop: Path):
         assert session.sql("SELECT count(*) FROM orders.orders").rows() == [(1000,)]
         with pytest.raises(CosetError, match="regions"):
             session.sql("SELECT * FROM regions.regions")
+
+
+def test_only_the_sources_that_a_statement_names_are_opened(open_session: OpenSession):
+    session = open_session()
+    session.sql("SELECT count(*) FROM crm.customers")
+    assert set(session.catalogue.listings) == {"crm"}
 
 
 def test_an_attached_duckdb_file_is_not_left_locked(open_session: OpenSession, shop: Path):

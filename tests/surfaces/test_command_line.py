@@ -85,7 +85,11 @@ def test_sources_lists_what_is_there_and_what_is_not(made: Path):
     listed = json.loads(coset("sources", "--json", folder=made).stdout)["sources"]
     by_name = {source["name"]: source for source in listed}
     assert by_name["orders"]["tables"][0]["rows"] == 3
-    assert [column["type"] for column in by_name["orders"]["tables"][0]["columns"]] == ["BIGINT", "VARCHAR", "DECIMAL(10,2)"]
+    assert [column["type"] for column in by_name["orders"]["tables"][0]["columns"]] == [
+        "BIGINT",
+        "VARCHAR",
+        "DECIMAL(10,2)",
+    ]
     assert not by_name["gone"]["reachable"] and by_name["people"]["reachable"]
 
 
@@ -150,7 +154,9 @@ def test_json_errors_have_one_shape(made: Path):
 
 
 def test_a_cell_cannot_steer_the_terminal(made: Path):
-    answer = coset("sql", "SELECT chr(27) || '[31mred' AS a, '[bold]x[/bold]' AS b, 'two' || chr(10) || 'lines' AS c", folder=made)
+    answer = coset(
+        "sql", "SELECT chr(27) || '[31mred' AS a, '[bold]x[/bold]' AS b, 'two' || chr(10) || 'lines' AS c", folder=made
+    )
     assert "\x1b[31m" not in answer.stdout and "[bold]x[/bold]" in answer.stdout and "two lines" in answer.stdout
 
 

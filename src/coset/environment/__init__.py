@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coset.environment.catalogue import Catalogue, SourceListing, open_catalogue
+from coset.environment.catalogue import Catalogue, SourceListing
 from coset.environment.configuration import Environment, load_environment
 from coset.environment.scan import Scan
 from coset.environment.source import Column, ForeignKey, Limits, Source, SourceSettings, Table
@@ -19,5 +19,4 @@ __all__ = [
     "SourceSettings",
     "Table",
     "load_environment",
-    "open_catalogue",
 ]

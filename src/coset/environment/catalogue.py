@@ -1,6 +1,7 @@
 """All that an environment holds: every source's tables, listed side by side; a source that is down is listed with why.
 
-In: an `Environment`. Out: a `Catalogue` in which a table is found by the name SQL gives it. Listings of files and dumps
+In: an `Environment`. Out: a `Catalogue` in which a table is found by the name SQL gives it; only the sources that are
+asked for are opened. Listings of files and dumps
 are kept in the state folder and read again only when the files changed. Reads no rows.
 """
 
@@ -11,9 +12,9 @@ import difflib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -37,15 +38,61 @@ class SourceListing:
     description: str | None = None
     schema_only: bool = False
     skipped: tuple[tuple[str, str], ...] = ()
+    fingerprint: str | None = None
 
 
-@dataclass
 class Catalogue:
-    """The listings of an environment's sources, in the order of `coset.yaml`, with the open sources behind them."""
+    """The listings of an environment's sources, each made when it is first asked for, and the open sources behind them.
 
-    listings: dict[str, SourceListing]
-    sources: dict[str, Source] = field(repr=False)
-    _by_name: dict[str, dict[str, Table]] = field(default_factory=dict, repr=False)
+    `listings` holds those made so far, in the order of `coset.yaml`; `list_sources` makes more, side by side.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.listings: dict[str, SourceListing] = {}
+        self.sources: dict[str, Source] = {}
+        self._by_name: dict[str, dict[str, Table]] = {}
+
+    def list_sources(self, names: Iterable[str] | None = None) -> Catalogue:
+        """List these sources (all, when none is named) that are not listed yet. One that cannot be opened is listed
+        with its problem and stops no other. Names that no source has are passed over."""
+        wanted = None if names is None else {name.lower() for name in names}
+        missing = [
+            name
+            for name in self.environment.names
+            if name not in self.listings and (wanted is None or name.lower() in wanted)
+        ]
+        if missing:
+            with ThreadPoolExecutor(max_workers=min(8, len(missing))) as threads:
+                for listing, source in threads.map(lambda name: list_source(self.environment, name), missing):
+                    self.listings[listing.name] = listing
+                    if source is not None:
+                        self.sources[listing.name] = source
+            self.listings = {name: self.listings[name] for name in self.environment.names if name in self.listings}
+        return self
+
+    def refresh(self, names: Iterable[str]) -> None:
+        """List these sources, anew where one was unreachable, or its files changed since it was listed."""
+        wanted = {name.lower() for name in names}
+        for name, listing in list(self.listings.items()):
+            if name.lower() in wanted and (listing.problem or self._has_changed(listing)):
+                self.forget(name)
+        self.list_sources(wanted)
+
+    def forget(self, name: str) -> None:
+        """Close a source; it is listed anew when it is next asked for."""
+        if source := self.sources.pop(name, None):
+            source.close()
+        self.listings.pop(name, None)
+        self._by_name.pop(name, None)
+
+    def _has_changed(self, listing: SourceListing) -> bool:
+        if listing.fingerprint is None:
+            return False
+        try:
+            return self.sources[listing.name].fingerprint() != listing.fingerprint
+        except CosetError:
+            return True
 
     def find(self, parts: tuple[str, ...]) -> tuple[Source, Table]:
         """The table that `source.table` or `source.schema.table` names, ignoring case, with its source.
@@ -53,6 +100,7 @@ class Catalogue:
         Raises `Mistake` with the nearest names when there is none, and the source's own problem when it is down.
         """
         written = ".".join(parts)
+        self.list_sources(parts[:1])
         listing = self._listing(parts[0], written, parts)
         names = self._names_of(listing)
         table = names.get(".".join(parts[1:]).lower())
@@ -69,7 +117,7 @@ class Catalogue:
         if listing is None or len(parts) < 2:
             holders = [
                 f"{item.name}.{table.name}"
-                for item in self.listings.values()
+                for item in self.list_sources().listings.values()
                 for table in item.tables
                 if table.name.lower() == parts[-1].lower()
             ]
@@ -110,25 +158,6 @@ class Catalogue:
         return f"there is no table '{written}'{hint}"
 
 
-def open_catalogue(
-    environment: Environment, only: Iterable[str] | None = None, started: Callable[[str], None] | None = None
-) -> Catalogue:
-    """List the sources side by side. One that cannot be opened is listed with its problem and stops no other."""
-    names = [name for name in environment.names if only is None or name in set(only)]
-
-    def list_one(name: str) -> tuple[SourceListing, Source | None]:
-        if started:
-            started(name)
-        return list_source(environment, name)
-
-    with ThreadPoolExecutor(max_workers=max(1, min(8, len(names)))) as threads:
-        listed = list(threads.map(list_one, names))
-    return Catalogue(
-        listings={listing.name: listing for listing, _ in listed},
-        sources={listing.name: source for listing, source in listed if source is not None},
-    )
-
-
 def list_source(environment: Environment, name: str) -> tuple[SourceListing, Source | None]:
     """One source's listing and, when it could be opened, the source. Never raises for a source's own trouble."""
     entry = environment.sources[name]
@@ -139,10 +168,11 @@ def list_source(environment: Environment, name: str) -> tuple[SourceListing, Sou
         settings = environment.settings(name)
         kind = settings.kind
         source = open_source(settings)
-        tables, skipped = _listed_tables(source, environment.state_folder / "listings" / f"{name}.json")
+        fingerprint = source.fingerprint()
+        tables, skipped = _listed_tables(source, fingerprint, environment.state_folder / "listings" / f"{name}.json")
         tables = [table for table in tables if is_included(table, settings)]
         listing = SourceListing(
-            name, kind, tuple(tables), None, settings.description, settings.schema_only, tuple(skipped)
+            name, kind, tuple(tables), None, settings.description, settings.schema_only, tuple(skipped), fingerprint
         )
         return listing, source
     except Exception as error:
@@ -170,9 +200,8 @@ def _reason(error: Exception) -> str:
     return " ".join(reason.split())
 
 
-def _listed_tables(source: Source, cache: Path) -> tuple[list[Table], list[tuple[str, str]]]:
+def _listed_tables(source: Source, fingerprint: str | None, cache: Path) -> tuple[list[Table], list[tuple[str, str]]]:
     """The source's own listing, from the cache while its fingerprint holds."""
-    fingerprint = source.fingerprint()
     settings = source.settings
     key = None
     if fingerprint is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from coset.errors import Mistake
 
@@ -38,6 +39,7 @@ def recognise(location: str, folder: Path, kind: str | None = None) -> Location:
     if separator:
         scheme = scheme.lower()
         if scheme in SCHEMES:
+            _check_url(location)
             return Location(kind or SCHEMES[scheme], location)
         if scheme not in PATH_SCHEMES:
             known = ", ".join(f"{name}://" for name in (*SCHEMES, *PATH_SCHEMES))
@@ -49,6 +51,17 @@ def recognise(location: str, folder: Path, kind: str | None = None) -> Location:
     path = path if path.is_absolute() else folder / path
     path = Path(path.absolute())
     return Location(kind or _kind_of_path(path), str(path))
+
+
+def _check_url(location: str) -> None:
+    try:
+        parts = urlsplit(location)
+        if "," not in parts.netloc:  # Several hosts, as PostgreSQL and MongoDB allow, are left to their drivers.
+            parts.port  # noqa: B018 - a port that is no number raises here
+    except ValueError:
+        # Neither the URL nor Python's words for it are repeated: both may hold a password.
+        scheme = location.partition("://")[0]
+        raise Mistake(f"the {scheme}:// URL is not well-formed: write {scheme}://user@host:port/database") from None
 
 
 def _kind_of_path(path: Path) -> str:

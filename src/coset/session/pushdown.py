@@ -83,7 +83,7 @@ def prepare(sql: str, tree: Node, references: Sequence[Reference], ask: Ask) -> 
     sql, fetches = _push_aggregates(sql, tree, references, planner)
     plan = planner.plan(sql)["plan"]
     tree = planner.tree(sql)
-    remaining = set(_relations_of(tree))
+    remaining = set(relations_of(tree))
     rows = [
         _fetch_rows(reference, number, plan)
         for number, reference in enumerate(references)
@@ -370,7 +370,8 @@ def _nodes(plan: list[Node]) -> Iterator[Node]:
         yield from _nodes(node["children"])
 
 
-def _relations_of(tree: Node) -> Iterator[tuple[str, str, str]]:
+def relations_of(tree: Node) -> Iterator[tuple[str, str, str]]:
+    """Every table that a tree names with its source, as the worker keeps it."""
     stack: list[Any] = [tree]
     while stack:
         value = stack.pop()
@@ -386,4 +387,4 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-__all__ = ["PUSHED", "Fetch", "Prepared", "Reference", "prepare", "relation_of"]
+__all__ = ["PUSHED", "Fetch", "Prepared", "Reference", "prepare", "relation_of", "relations_of"]

@@ -18,12 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from coset.environment.catalogue import Catalogue, open_catalogue
+from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
 from coset.environment.source import InPlace, Source, Table
-from coset.errors import CosetError, NotAllowed
+from coset.errors import CosetError, NotAllowed, TableVanished
 from coset.session import guard, pivot
-from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare
+from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare, relations_of
 from coset.session.result import Reading, Result, TableUse
 from coset.session.snapshots import Progress, Snapshots, fetch_to_parquet, file_type
 from coset.session.worker_process import WorkerLimits, WorkerProcess
@@ -47,7 +47,7 @@ class QuerySession:
         self._worker = WorkerProcess(self.limits)
         self._worker.start()  # It loads while the sources are listed.
         environment.prepare_state_folder()
-        self.catalogue = catalogue or open_catalogue(environment)
+        self.catalogue = catalogue or Catalogue(environment)
         self._snapshots = Snapshots(environment.state_folder / "snapshots")
         self._fetched = environment.state_folder / "fetched" / f"{os.getpid()}-{id(self):x}"
         self._numbers = itertools.count()
@@ -74,9 +74,16 @@ class QuerySession:
         with self._lock:
             started = time.monotonic()
             text, tree = self._parsed(text, seconds)
+            # The sources that the statement names are listed side by side, before the guard asks table by table.
+            self.catalogue.refresh({relation[0] for relation in relations_of(tree)})
             checked = guard.check(tree, self._knows)
             references = self._references(checked.tables)
-            return self._run(text, tree, references, max_rows, seconds, started)
+            try:
+                return self._run(text, tree, references, max_rows, seconds, started)
+            except TableVanished:
+                for reference in references:  # What was listed no longer holds; the next statement lists anew.
+                    self.catalogue.forget(reference.source.settings.name)
+                raise
 
     def _parsed(self, text: str, seconds: float | None) -> tuple[str, dict[str, Any]]:
         """The statement and its tree; a PIVOT without values is completed with the values it finds."""

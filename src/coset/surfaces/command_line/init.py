@@ -10,12 +10,12 @@ from urllib.parse import unquote
 import click
 import yaml
 
-from coset.environment.catalogue import open_catalogue
+from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import FILE_NAME, STATE_FOLDER, check_source_name, load_environment
 from coset.environment.locations import recognise
 from coset.environment.secrets import REFERENCE, SECRETS_FILE, passwords_of, without_password, write_secret
 from coset.errors import Mistake
-from coset.surfaces.command_line.output import json_option, print_json
+from coset.surfaces.command_line.output import json_option, print_json, waiting
 from coset.surfaces.command_line.sources import listings_as_json, show_listings
 
 HEADER = """\
@@ -62,7 +62,8 @@ def command(context: click.Context, sources: tuple[str, ...], directory: str, fo
     part.replace(file)
     environment = load_environment(file)
     environment.prepare_state_folder()
-    catalogue = open_catalogue(environment)
+    with waiting("checking the sources"):
+        catalogue = Catalogue(environment).list_sources()
     catalogue.close()
     if as_json:
         print_json({"file": str(file), "secrets": sorted(secrets), **listings_as_json(catalogue)})

@@ -127,3 +127,15 @@ def copying_progress() -> Iterator[Callable[[str, int, int | None], None] | None
             bar.update(tasks[name], completed=rows)
 
         yield update
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A sign of life while sources are asked, on standard error, and only where a person is looking."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{what} ..."):
+        yield

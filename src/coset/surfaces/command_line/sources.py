@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from coset.environment.catalogue import Catalogue, SourceListing, open_catalogue
+from coset.environment.catalogue import Catalogue, SourceListing
 from coset.environment.configuration import load_environment
 from coset.environment.source import Table
 from coset.errors import Mistake
-from coset.surfaces.command_line.output import cell, console, environment_option, json_option, print_json, size
+from coset.surfaces.command_line.output import cell, console, environment_option, json_option, print_json, size, waiting
 
 SHOWN_TABLES = 200
 
@@ -31,7 +31,8 @@ def command(
     unknown = [name for name in names if name not in environment.sources]
     if unknown:
         raise Mistake(f"there is no source {' or '.join(map(repr, unknown))}: there are {', '.join(environment.names)}")
-    catalogue = open_catalogue(environment, only=names or None)
+    with waiting("listing the sources"):
+        catalogue = Catalogue(environment).list_sources(names or None)
     catalogue.close()
     if as_json:
         print_json(listings_as_json(catalogue))

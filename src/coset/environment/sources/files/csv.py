@@ -182,6 +182,8 @@ def csv_refusal(message: str) -> Unreadable:
         return Ragged(f"{where} has {widths[2]} values where {widths[1]} are expected")
     if size := re.search(r"Maximum line size of (\d+) bytes exceeded\. Actual Size: ?(\d+)", message):
         return TooLarge(f"{where} has {size[2]} bytes, and the limit cell_bytes is {size[1]}")
+    if "does not support a full read" in message:  # a line so long that the reader gives up before it is measured
+        return TooLarge(f"{where} is longer than the limit cell_bytes")
     if "not utf-8" in message:
         return NotUtf8(f"{where} is not UTF-8")
     if "unterminated quote" in message:
