@@ -28,7 +28,6 @@ if __name__ == "__main__":
     context = click.Context(coset, info_name="coset")
     parts = [HEAD, help_of(coset, "coset")]
     for name in COMMANDS:
-        command = coset.get_command(context, name)
-        assert command is not None
-        parts.append(sections(command, f"coset {name}"))
+        if (command := coset.get_command(context, name)) is not None:
+            parts.append(sections(command, f"coset {name}"))
     print("".join(parts), end="")

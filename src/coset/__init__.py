@@ -1,11 +1,11 @@
 """coset: learned data comprehension for data agents.
 
-    import coset
+import coset
 
-    environment = coset.load_environment("coset.yaml")
-    with coset.QuerySession(environment) as session:
-        result = session.sql("SELECT count(*) FROM crm.customers")
-        print(result.rows())
+environment = coset.load_environment("coset.yaml")
+with coset.QuerySession(environment) as session:
+    result = session.sql("SELECT count(*) FROM crm.customers")
+    print(result.rows())
 """
 
 from __future__ import annotations
