@@ -13,19 +13,20 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
-from coset.environment.source import InPlace, Source, Table
-from coset.errors import CosetError, NotAllowed, TableVanished
+from coset.environment.source import Source, Table
+from coset.errors import NotAllowed, TableVanished
 from coset.session import guard, pivot
+from coset.session.local_tables import from_copy, from_file, in_place
 from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare, relations_of
 from coset.session.result import Reading, Result, TableUse
-from coset.session.snapshots import Progress, Snapshots, fetch_to_parquet, file_type
+from coset.session.snapshots import Progress, Snapshot, Snapshots, fetch_to_parquet
 from coset.session.worker_process import WorkerLimits, WorkerProcess
 
 # A source that evaluates no comparison has no engine to leave large tables with: they are copied, whatever their size.
@@ -151,7 +152,7 @@ class QuerySession:
                 path, use = self._fetch(fetch)
                 files.append(path)
                 uses.append(use)
-                head["relations"].append({"name": list(fetch.relation), "query": _fetched_view(fetch, path)})
+                head["relations"].append({"name": list(fetch.relation), "query": from_file(fetch.view, path)})
             for reference in references:
                 if not reference.stays and reference.relation in prepared.still_read:
                     uses.append(self._local(reference, fresh.get(reference.relation), tokens, head))
@@ -166,25 +167,31 @@ class QuerySession:
         return Result(table, types, answer["truncated"], time.monotonic() - started, tuple(uses))
 
     def _local(
-        self, reference: Reference, snapshot: Any, tokens: dict[tuple[str, str, str], str | None], head: dict[str, Any]
+        self,
+        reference: Reference,
+        snapshot: Snapshot | None,
+        tokens: dict[tuple[str, str, str], str | None],
+        head: dict[str, Any],
     ) -> TableUse:
         """Make a table readable for the worker, in place or as a local copy."""
         source, table = reference.source, reference.table
         name = f"{source.settings.name}.{table.qualified_name}"
         place = source.in_place(table)
         if place is not None:
-            query = _in_place_view(source, table, place, head)
+            local = in_place(source, table, place)
+            head["attach"] += [list(entry) for entry in local.attach if list(entry) not in head["attach"]]
+            head["files"] += [path for path in local.files if path not in head["files"]]
             head["stamp"] += f"{source.change_token(table)};"
-            head["relations"].append({"name": list(reference.relation), "query": query})
-            return TableUse(name, "in place", None)
-        rows_travelled = 0
-        if snapshot is None:
-            snapshot = self._snapshots.take(source, table, tokens[reference.relation], self._progress)
-            rows_travelled = snapshot.rows
-        shown = [(column.name, column.type, True) for column in table.columns]
-        query = f"SELECT {_outputs(shown)} FROM read_parquet({_text(str(snapshot.path))})"
-        head["relations"].append({"name": list(reference.relation), "query": query})
-        return TableUse(name, "snapshot", rows_travelled)
+            use = TableUse(name, "in place", None)
+        else:
+            rows_travelled = 0
+            if snapshot is None:
+                snapshot = self._snapshots.take(source, table, tokens[reference.relation], self._progress)
+                rows_travelled = snapshot.rows
+            local = from_copy(table, snapshot.path)
+            use = TableUse(name, "snapshot", rows_travelled)
+        head["relations"].append({"name": list(reference.relation), "query": local.query})
+        return use
 
     def _fetch(self, fetch: Fetch) -> tuple[Path, TableUse]:
         path = self._fetched / "answers" / f"{next(self._numbers)}.parquet"
@@ -229,48 +236,6 @@ def _refuse_values_of_schema_only(references: Sequence[Reference], prepared: Pre
                     f"'{name}' is schema-only, so no value of '{name}.{reference.table.name}' may leave it: "
                     "only counts over that table alone are computed, such as SELECT count(*) FROM ... WHERE ..."
                 )
-
-
-def _in_place_view(source: Source, table: Table, place: InPlace, head: dict[str, Any]) -> str:
-    columns = ", ".join(
-        _name(column.native_name) + ("" if column.native_name == column.name else f" AS {_name(column.name)}")
-        for column in table.columns
-    )
-    if place.attach is not None and place.relation is not None:
-        alias = f"file_of_{source.settings.name.lower()}"
-        entry = [alias, str(place.attach)]
-        if entry not in head["attach"]:
-            head["attach"].append(entry)
-        schema, name = place.relation
-        return f"SELECT {columns} FROM {_name(alias)}.{_name(schema)}.{_name(name)}"
-    if place.sql is None:
-        raise CosetError(f"'{source.settings.name}.{table.name}' cannot be read in place")
-    head["files"] += [path for path in map(str, place.paths) if path not in head["files"]]
-    return f"SELECT * FROM {place.sql} AS place({', '.join(_name(column.name) for column in table.columns)})"
-
-
-def _fetched_view(fetch: Fetch, path: Path) -> str:
-    return f"SELECT {_outputs(fetch.view)} FROM read_parquet({_text(str(path))})"
-
-
-def _outputs(columns: Iterable[tuple[str, str, bool]]) -> str:
-    """The columns of a file as (name, type, whether the file has it): cast where the file keeps another type."""
-    outputs = []
-    for name, kind, held in columns:
-        if not held:
-            outputs.append(f"CAST(NULL AS {kind}) AS {_name(name)}")
-        else:
-            same = file_type(kind) == kind
-            outputs.append(_name(name) if same else f"CAST({_name(name)} AS {kind}) AS {_name(name)}")
-    return ", ".join(outputs)
-
-
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _sweep(folder: Path) -> None:
