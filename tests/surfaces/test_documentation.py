@@ -46,7 +46,7 @@ def test_the_first_command_of_the_readme_prints_what_the_readme_shows(tmp_path: 
 
     readme = (ROOT / "README.md").read_text()
     command = next(line for line in readme.splitlines() if "examples/shop" in line)
-    steps = command.split("&& cd examples/shop && ")[1]
+    steps = command.split("&& (cd examples/shop && ")[1].removesuffix(")")
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns(".coset", "coset.yaml*"))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     answer = subprocess.run(
