@@ -5,8 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["engines.postgresql", "engines.mysql", "engines.mongodb"]
+
+# The same examples in every run, and no test that fails because a machine is slow.
+settings.register_profile(
+    "coset",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+)
+settings.load_profile("coset")
 
 SHARED = Path(__file__).parents[2] / "shared"
 WITHOUT_SHARED = f"needs the development environments in ../{SHARED.name}"
