@@ -65,6 +65,7 @@ class SourceEntry(BaseModel):
     include: TextList = []
     exclude: TextList = []
     schema_only: bool = False
+    documents: TextList = []
     limits: LimitsEntry = LimitsEntry()
 
 
@@ -122,6 +123,7 @@ class Environment:
             include=tuple(entry.include),
             exclude=tuple(entry.exclude),
             schema_only=entry.schema_only,
+            documents=tuple(str(self.path.parent / path) for path in entry.documents),
             limits=dataclasses.replace(Limits(), **changed),
             secrets=tuple({*filled.secrets, *passwords_of(filled.text)}),
         )

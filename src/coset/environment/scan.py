@@ -13,7 +13,7 @@ import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     import sqlglot.expressions as sge
@@ -30,6 +30,7 @@ Operation = Literal[
     "aggregate:count", "aggregate:count_distinct", "aggregate:sum", "aggregate:avg", "aggregate:extremes",
     "group:number", "group:text", "group:time", "group:boolean",
 ]  # fmt: skip
+EVERY_OPERATION: frozenset[Operation] = frozenset(get_args(Operation))
 
 
 @dataclass(frozen=True)

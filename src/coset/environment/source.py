@@ -53,6 +53,8 @@ class SourceSettings:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     schema_only: bool = False
+    documents: tuple[str, ...] = ()
+    """Paths of files that describe the data: texts, and dbt's schema.yml."""
     limits: Limits = field(default_factory=Limits)
     secrets: tuple[str, ...] = field(default=(), repr=False)
 

@@ -117,7 +117,7 @@ class QuerySession:
             parts = tuple(part.lower() for part in _parts(table))
             source, found = self.catalogue.find(parts)
             relation = (parts[0], parts[1] if len(parts) == 3 else "main", parts[-1])
-            references[relation] = Reference(relation, source, found, _stays(source, found))
+            references[relation] = Reference(relation, source, found, stays_at_source(source, found))
         return list(references.values())
 
     def _run(
@@ -205,7 +205,7 @@ def _parts(table: guard.TableName) -> tuple[str, ...]:
     return tuple(part for part in (table.catalog, table.schema, table.name) if part)
 
 
-def _stays(source: Source, table: Table) -> bool:
+def stays_at_source(source: Source, table: Table) -> bool:
     """Whether a table's rows stay at the source: it is large, or the user said that no value leaves."""
     if source.settings.schema_only:
         return True

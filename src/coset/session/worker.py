@@ -125,14 +125,12 @@ class Worker:
         return Instance(connection)
 
     def _parse(self, sql: str) -> dict[str, Any]:
-        row = self._parser.connection.execute("SELECT json_serialize_sql($1)", [sql]).fetchone()
-        assert row is not None  # noqa: S101
-        return {"tree": row[0]}
+        rows = self._parser.connection.execute("SELECT json_serialize_sql($1)", [sql]).fetchall()
+        return {"tree": rows[0][0]}
 
     def _unparse(self, tree: str) -> dict[str, Any]:
-        row = self._parser.connection.execute("SELECT json_deserialize_sql($1::JSON)", [tree]).fetchone()
-        assert row is not None  # noqa: S101
-        return {"sql": row[0]}
+        rows = self._parser.connection.execute("SELECT json_deserialize_sql($1::JSON)", [tree]).fetchall()
+        return {"sql": rows[0][0]}
 
     def _release(self) -> None:
         if self._runner:

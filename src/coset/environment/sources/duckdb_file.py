@@ -20,11 +20,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import duckdb
 
-from coset.environment.scan import EVERYTHING, Operation, Scan, scan_to_sql
+from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan, scan_to_sql
 from coset.environment.source import Column, ForeignKey, InPlace, Source, SourceSettings, Table, unique_names
 from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished
 
@@ -45,7 +45,7 @@ class DuckDBFile(Source):
     """One DuckDB database file, opened read-only."""
 
     kind = "duckdb"
-    pushes: ClassVar[frozenset[Operation]] = frozenset(get_args(Operation))
+    pushes: ClassVar[frozenset[Operation]] = EVERY_OPERATION
 
     def __init__(self, settings: SourceSettings) -> None:
         super().__init__(settings)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import duckdb
 
-from coset.environment.scan import EVERYTHING, Operation, Scan, scan_to_sql
+from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan, scan_to_sql
 from coset.environment.source import InPlace, Source, SourceSettings, Table, unique_names
 from coset.environment.sources.files import csv, excel, json, parquet
 from coset.environment.sources.files.contents import MEMORY, Contents
@@ -59,14 +59,7 @@ class _Found:
 class Files(Source):
     kind: ClassVar[str] = "files"
     # DuckDB itself evaluates the scan, over a file as over a sheet, so there is nothing that it could not.
-    pushes: ClassVar[frozenset[Operation]] = frozenset(
-        (
-            "columns", "limit", "order", "null",
-            "compare:number", "compare:text", "compare:time", "compare:boolean",
-            "aggregate:count", "aggregate:count_distinct", "aggregate:sum", "aggregate:avg", "aggregate:extremes",
-            "group:number", "group:text", "group:time", "group:boolean",
-        )
-    )  # fmt: skip
+    pushes: ClassVar[frozenset[Operation]] = EVERY_OPERATION
 
     def __init__(self, settings: SourceSettings) -> None:
         super().__init__(settings)

@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from coset.environment.scan import EVERYTHING, Operation, Scan
+from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan
 from coset.environment.source import Column, Source, SourceSettings, Table, unique_names
 from coset.environment.sources.mongodb.documents import Observed, columns_of, decimal_of, shape_of
 from coset.environment.sources.mongodb.documents_to_arrow import DocumentsToArrow, DoesNotFit, to_arrow
@@ -69,12 +69,7 @@ def codec_options() -> CodecOptions[dict[str, Any]]:
 
 class MongoDB(Source):
     kind = "mongodb"
-    pushes: ClassVar[frozenset[Operation]] = frozenset({
-        "columns", "limit", "order", "null",
-        "compare:number", "compare:text", "compare:time", "compare:boolean",
-        "aggregate:count", "aggregate:count_distinct", "aggregate:sum", "aggregate:avg", "aggregate:extremes",
-        "group:number", "group:text", "group:time", "group:boolean",
-    })  # fmt: skip
+    pushes: ClassVar[frozenset[Operation]] = EVERY_OPERATION
 
     def __init__(self, settings: SourceSettings) -> None:
         super().__init__(settings)

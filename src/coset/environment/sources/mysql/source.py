@@ -26,7 +26,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
-from coset.environment.scan import EVERYTHING, Scan
+from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Scan
 from coset.environment.source import Source, SourceSettings, Table
 from coset.environment.sources.mysql.catalog import list_tables, schema_names
 from coset.environment.sources.mysql.columns import arrow_type, averages, to_arrow
@@ -64,14 +64,7 @@ log = logging.getLogger(__name__)
 
 class MySQL(Source):
     kind = "mysql"
-    pushes = frozenset(
-        {
-            "columns", "limit", "order", "null",
-            "compare:number", "compare:text", "compare:time", "compare:boolean",
-            "aggregate:count", "aggregate:count_distinct", "aggregate:sum", "aggregate:avg", "aggregate:extremes",
-            "group:number", "group:text", "group:time", "group:boolean",
-        }
-    )  # fmt: skip
+    pushes = EVERY_OPERATION
 
     def __init__(self, settings: SourceSettings) -> None:
         super().__init__(settings)

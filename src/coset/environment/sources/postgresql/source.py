@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 from typing import Any as AnyValue
 
-from coset.environment.scan import EVERYTHING, All, Any, Condition, Operation, Scan
+from coset.environment.scan import EVERY_OPERATION, EVERYTHING, All, Any, Condition, Operation, Scan
 from coset.environment.source import Source, SourceSettings, Table
 from coset.environment.sources.postgresql.catalog import NativeColumn, exposed_schemas, list_tables, native_columns
 from coset.environment.sources.postgresql.connection import Connections, Stream, sqlstate, vanished
@@ -84,14 +84,7 @@ FROM tree JOIN pg_catalog.pg_class m USING (oid)
 
 class PostgreSQL(Source):
     kind: ClassVar[str] = "postgresql"
-    pushes: ClassVar[frozenset[Operation]] = frozenset(
-        {
-            "columns", "limit", "order", "null",
-            "compare:number", "compare:text", "compare:time", "compare:boolean",
-            "aggregate:count", "aggregate:count_distinct", "aggregate:sum", "aggregate:avg", "aggregate:extremes",
-            "group:number", "group:text", "group:time", "group:boolean",
-        }
-    )  # fmt: skip
+    pushes: ClassVar[frozenset[Operation]] = EVERY_OPERATION
 
     def __init__(self, settings: SourceSettings) -> None:
         super().__init__(settings)

@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
-from coset.environment.scan import EVERYTHING, Operation, Scan, family
+from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan, family
 from coset.environment.source import Source, SourceSettings, Table
 from coset.environment.sources.sqlite.columns import NOT_UTF8
 from coset.environment.sources.sqlite.connection import LONGEST_VALUE, Clock, Connection, quoted
@@ -45,12 +45,7 @@ class SQLiteFile(Source):
 
     kind = "sqlite"
     # Not avg: DuckDB's depends on how it adds up, and SQLite adds up doubles.
-    pushes: ClassVar[frozenset[Operation]] = frozenset({
-        "columns", "limit", "order", "null",
-        "compare:number", "compare:text", "compare:time", "compare:boolean",
-        "aggregate:count", "aggregate:count_distinct", "aggregate:sum", "aggregate:extremes",
-        "group:number", "group:text", "group:time", "group:boolean",
-    })  # fmt: skip
+    pushes: ClassVar[frozenset[Operation]] = EVERY_OPERATION - {"aggregate:avg"}
 
     def __init__(self, settings: SourceSettings) -> None:
         super().__init__(settings)
