@@ -16,8 +16,14 @@ from coset.surfaces.command_line.output import show_error
 COMMANDS = {
     "init": ("init", "Write coset.yaml from name=location arguments and check every connection."),
     "sources": ("sources", "List the sources with their tables, rows and sizes, and what is unreachable."),
+    "comprehend": ("comprehend", "Read the environment and build its evidence state; later, only what changed."),
+    "show": ("show", "All that is known of a source, table or column, and why."),
+    "relations": ("relations", "The joins that were found, with their expressions and match rates."),
+    "diagnostics": ("diagnostics", "The dirt that was seen, and the expressions that clean it."),
+    "note": ("note", "Say something about a table or column that wins over what was inferred."),
     "sql": ("sql", "Run one read-only SELECT across all sources."),
     "calc": ("calc", "Work out an expression: arithmetic, statistics, dates, sets."),
+    "bench": ("bench", "Run coset on benchmark tasks and write its answers."),
 }
 
 

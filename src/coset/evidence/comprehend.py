@@ -1,0 +1,261 @@
+"""Reads an environment once and builds its evidence state; later runs read again only what changed.
+
+In: an environment. Out: its state, filled, and a summary of what was done. The order: list the sources, find families,
+look at what is new or changed (spread over processes or a cluster), find relations, collect documents. Interrupted at
+any moment, it has kept every table it was done with; a source that is down keeps what was known of it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from coset.environment.catalogue import Catalogue, SourceListing
+from coset.environment.configuration import Environment
+from coset.environment.source import Source, Table
+from coset.evidence.counters import counter_diagnostics
+from coset.evidence.dictionaries import dictionary_documents
+from coset.evidence.documents import file_documents, source_documents
+from coset.evidence.examine import Examination, TableEvidence, Unit, batches, examine, make_unit_readable, with_problem
+from coset.evidence.families import Family, find_families
+from coset.evidence.reading import content_digest, forget_samples, open_connection, union_token
+from coset.evidence.relations import JoinableTable, find_relations
+from coset.evidence.state import EvidenceState, KnownTable
+from coset.evidence.state.evidence_state import family_row
+from coset.evidence.state.rows import reference_of, shape_of
+from coset.evidence.work import Spread, over_processes
+
+Progress = Callable[[int, int, str], None]
+"""Called as work is done: units done, units in all, what was just finished."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did."""
+
+    units: int
+    looked_at: int
+    removed: int
+    relations: int
+    problems: tuple[tuple[str, str], ...]
+    unreachable: tuple[tuple[str, str], ...]
+    seconds: float
+
+
+def comprehend(
+    environment: Environment,
+    *,
+    spread: Spread | None = None,
+    progress: Progress | None = None,
+    everything: bool = False,
+    mask_personal: bool = True,
+    seed: int = 0,
+) -> Summary:
+    """Bring the evidence state up to date. `everything`: look at all tables again, changed or not."""
+    started = time.monotonic()
+    environment.prepare_state_folder()
+    catalogue = Catalogue(environment).list_sources()
+    try:
+        with EvidenceState.open(environment.state_folder) as state:
+            run = _Run(environment, catalogue, state, spread or over_processes(2), progress, mask_personal, seed)
+            return run.finish(everything, started)
+    finally:
+        catalogue.close()
+        forget_samples(environment.state_folder)
+
+
+class _Run:
+    def __init__(
+        self,
+        environment: Environment,
+        catalogue: Catalogue,
+        state: EvidenceState,
+        spread: Spread,
+        progress: Progress | None,
+        mask_personal: bool,
+        seed: int,
+    ) -> None:
+        self.environment, self.catalogue, self.state = environment, catalogue, state
+        self.spread, self.progress, self.mask_personal, self.seed = spread, progress, mask_personal, seed
+        self.units = {name: units_of(listing) for name, listing in catalogue.listings.items() if not listing.problem}
+
+    def finish(self, everything: bool, started: float) -> Summary:
+        self.state.store_sources(self.catalogue.listings.values())
+        removed = self._remove_gone()
+        pending = self._pending(everything)
+        total = sum(len(units) for units in pending.values())
+        problems = self._look_at(pending, total)
+        if total or removed or self.state.meta("relations") is None:
+            self.state.store_families(list(self._family_rows()))
+            self._relate_and_document()
+        unreachable = tuple((item.name, item.problem) for item in self.catalogue.listings.values() if item.problem)
+        return Summary(
+            units=sum(map(len, self.units.values())),
+            looked_at=total,
+            removed=removed,
+            relations=self.state.count("relations"),
+            problems=tuple(problems),
+            unreachable=unreachable,
+            seconds=time.monotonic() - started,
+        )
+
+    def _remove_gone(self) -> int:
+        present = {str(reference_of(name, unit.table)) for name, units in self.units.items() for unit in units}
+        down = {name for name, listing in self.catalogue.listings.items() if listing.problem}
+        rows = self.state.rows("SELECT reference, source FROM tables")
+        gone = [row["reference"] for row in rows if row["reference"] not in present and row["source"] not in down]
+        self.state.remove_tables(gone)
+        return len(gone)
+
+    def _pending(self, everything: bool) -> dict[str, list[Unit]]:
+        """The units that are new, changed, or had a problem the last time."""
+        known = self.state.known_tables()
+        pending: dict[str, list[Unit]] = {}
+        for name, units in self.units.items():
+            changed = [
+                unit
+                for unit in units
+                if everything or not self._is_known(name, unit, known.get(self._place(name, unit)))
+            ]
+            if changed:
+                pending[name] = changed
+        return pending
+
+    def _is_known(self, name: str, unit: Unit, known: KnownTable | None) -> bool:
+        """Whether the state holds what the unit is now."""
+        source = self.catalogue.sources[name]
+        if known is None or known.problem or known.shape != shape_of(unit.table):
+            return False
+        if source.settings.schema_only:
+            return True
+        if known.token is None:
+            return False
+        token = _token(source, unit)
+        if token == known.token:
+            return True
+        if known.digest is None:
+            return False
+        with open_connection() as connection:
+            readable = make_unit_readable(connection, source, unit, self.environment.state_folder, "digested")
+            same = content_digest(readable, unit.table) == known.digest
+        if same:
+            self.state.renew_token(self._place(name, unit), token)
+        return same
+
+    @staticmethod
+    def _place(name: str, unit: Unit) -> str:
+        return str(reference_of(name, unit.table))
+
+    def _look_at(self, pending: dict[str, list[Unit]], total: int) -> list[tuple[str, str]]:
+        tasks = [
+            Examination(
+                self.catalogue.sources[name].settings,
+                batch,
+                self.environment.state_folder,
+                self.mask_personal,
+                self.seed,
+            )
+            for name, units in pending.items()
+            for batch in batches(units)
+        ]
+        problems: list[tuple[str, str]] = []
+        done = 0
+        for task, answer in self.spread(examine, tasks):
+            for evidence in _evidence_of(task, answer):
+                family = str(reference_of(evidence.source, evidence.table)) if "{}" in evidence.table.name else None
+                self.state.store_table(evidence, family)
+                done += 1
+                name = f"{evidence.source}.{evidence.table.qualified_name}"
+                if evidence.problem:
+                    problems.append((name, evidence.problem))
+                if self.progress:
+                    self.progress(done, total, name)
+        return problems
+
+    def _family_rows(self) -> Iterable[dict[str, object]]:
+        for name, units in self.units.items():
+            for unit in units:
+                if unit.members:
+                    yield family_row(
+                        name, str(reference_of(name, unit.table)), unit.table.name,
+                        [member.name for member in unit.members], [column.name for column in unit.table.columns],
+                        unit.rows,
+                    )  # fmt: skip
+
+    def _relate_and_document(self) -> None:
+        """What needs more than one table: joins, counters that disagree with what they count, data dictionaries."""
+        readable = {row["reference"] for row in self.state.rows("SELECT reference FROM tables WHERE problem IS NULL")}
+        with open_connection() as connection:
+            tables: list[JoinableTable] = []
+            for name, units in self.units.items():
+                source = self.catalogue.sources[name]
+                if source.settings.schema_only:
+                    continue
+                for unit in units:
+                    place = reference_of(name, unit.table)
+                    if str(place) not in readable:
+                        continue
+                    view = f"table_{len(tables)}"
+                    relation = make_unit_readable(connection, source, unit, self.environment.state_folder, view)
+                    tables.append(
+                        JoinableTable(
+                            reference=place, relation=relation.relation, columns=unit.table.columns,
+                            rows=relation.sampled or relation.rows, primary_key=unit.table.primary_key,
+                            foreign_keys=unit.table.foreign_keys, members=tuple(member.name for member in unit.members),
+                        )
+                    )  # fmt: skip
+            relations = find_relations(connection, tables, seed=self.seed)
+            self.state.store_relations(relations)
+            self.state.store_counters(counter_diagnostics(connection, tables, relations))
+            self.state.store_documents([*self._stated_documents(), *dictionary_documents(connection, tables)])
+        self.state.set_meta("relations", json.dumps({"tables": len(tables)}))
+
+    def _stated_documents(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
+        for name, listing in self.catalogue.listings.items():
+            if listing.problem:
+                continue
+            settings = self.catalogue.sources[name].settings
+            rows += source_documents(settings)
+            for path in settings.documents:
+                rows += file_documents(name, Path(path), listing.tables)
+        return rows
+
+
+def units_of(listing: SourceListing) -> list[Unit]:
+    """The tables of a source, those of one shape taken together."""
+    families = find_families(listing.tables)
+    by_place = {(table.schema, table.name): table for table in listing.tables}
+    taken = {(member.schema, member.name) for family in families for member in family.members}
+    units = [Unit(table) for table in listing.tables if (table.schema, table.name) not in taken]
+    return units + [_family_unit(family, by_place) for family in families]
+
+
+def _family_unit(family: Family, by_place: dict[tuple[str | None, str], Table]) -> Unit:
+    members = tuple(by_place[member.schema, member.name] for member in family.members)
+    shared = {name for name, _ in family.columns}
+    columns = tuple(column for column in members[0].columns if column.name in shared)
+    schemas = {member.schema for member in members}
+    table = replace(
+        members[0], name=family.pattern, native_name=family.pattern, columns=columns,
+        schema=members[0].schema if len(schemas) == 1 else None, primary_key=(), foreign_keys=(), comment=None,
+    )  # fmt: skip
+    return Unit(table, members)
+
+
+def _token(source: Source, unit: Unit) -> str | None:
+    if unit.members:
+        return union_token([source.change_token(member) for member in unit.members])
+    return source.change_token(unit.table)
+
+
+def _evidence_of(task: Examination, answer: list[TableEvidence] | BaseException) -> list[TableEvidence]:
+    """What a task gave; when it failed as a whole, every unit with that problem."""
+    if not isinstance(answer, BaseException):
+        return answer
+    text = task.settings.redact(f"{type(answer).__name__}: {answer}")
+    return [with_problem(task, unit.table, text) for unit in task.units]

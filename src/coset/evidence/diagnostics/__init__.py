@@ -1,0 +1,53 @@
+"""Diagnostics: dirt in a column that changes answers, how much there is, and the expression that cleans it.
+
+In: an open DuckDB connection, a relation (quoted already), its columns with their types and its number of rows. Out:
+the diagnostics of each column. A table costs one aggregate over all rows (which a profile can merge into its own pass,
+see `diagnostic_aggregates`), one sample, and a few exact counts where something was found. Nothing here knows what a
+column means or what another table holds, except `diagnose_counters`, which is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import duckdb
+
+from coset.evidence.diagnostics.counters import diagnose_counters
+from coset.evidence.diagnostics.judge import diagnose_from
+from coset.evidence.diagnostics.observed import Observed, diagnostic_aggregates, observe
+from coset.evidence.objects import Diagnostic
+
+__all__ = [
+    "Observed",
+    "diagnose_column",
+    "diagnose_counters",
+    "diagnose_from",
+    "diagnose_table",
+    "diagnostic_aggregates",
+    "observe",
+]
+
+
+def diagnose_table(
+    connection: duckdb.DuckDBPyConnection,
+    relation: str,
+    columns: Sequence[tuple[str, str]],
+    *,
+    rows: int,
+    seed: int = 0,
+    counted: Mapping[str, Mapping[str, int | None]] | None = None,
+) -> dict[str, list[Diagnostic]]:
+    """The diagnostics of each column, by its name. `counted`: see `observe`."""
+    if not rows:
+        return {name: [] for name, _ in columns}
+    return {
+        observed.name: diagnose_from(connection, relation, observed)
+        for observed in observe(connection, relation, columns, rows=rows, seed=seed, counted=counted)
+    }
+
+
+def diagnose_column(
+    connection: duckdb.DuckDBPyConnection, relation: str, column: str, type: str, *, rows: int, seed: int = 0
+) -> list[Diagnostic]:
+    """The diagnostics of one column; for several columns of a table `diagnose_table` reads the table once."""
+    return diagnose_table(connection, relation, [(column, type)], rows=rows, seed=seed)[column]

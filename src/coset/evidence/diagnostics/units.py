@@ -1,0 +1,132 @@
+"""Measures with their unit in the text: "10 kg" beside "22 lb", "$5" beside "€4".
+
+In: a text column as observed, without null tokens. Out: `mixed_units` with the units' shares, converted to the
+commonest unit where all are of one known dimension; `number_as_text` when there is one unit only. Nothing here knows
+what is measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+
+import duckdb
+
+from coset.evidence.diagnostics.measures import DIMENSIONS
+from coset.evidence.diagnostics.numbers import CURRENCY, NUMBER, Style, digits_expression, python_pattern, style_of
+from coset.evidence.diagnostics.observed import Observed
+from coset.evidence.diagnostics.quoting import literal
+from coset.evidence.diagnostics.trial import tried
+from coset.evidence.objects import Diagnostic
+
+_UNIT = r"(?:[A-Za-z°µ%\x{2032}\x{2033}'\x{22}][A-Za-z/²³°23\x{2032}\x{2033}]{0,10}(?: (?:ft|oz|mi))?)"
+_PATTERN = rf"([-+]?\s*{NUMBER})\s*({_UNIT})\.?"
+_MEASURE = re.compile(python_pattern(_PATTERN).replace(r"\x{22}", '"'))
+_MONEY = re.compile(rf"(?:({CURRENCY})\s*)?[-+]?{python_pattern(NUMBER)}\s*(?:({CURRENCY}))?")
+
+
+def units(connection: duckdb.DuckDBPyConnection, observed: Observed, texts: list[tuple[str, int]]) -> Diagnostic | None:
+    total = sum(count for _, count in texts)
+    if total < 2:
+        return None
+    glance = texts[:100]
+    if sum(count for text, count in glance if text[:1].isdigit() or text[:1] in "-+.$€£¥₹") < 0.5 * sum(
+        c for _, c in glance
+    ):
+        return _currencies(observed, texts, total)
+    counts: Counter[str] = Counter()
+    written: defaultdict[str, list[str]] = defaultdict(list)
+    bare = 0
+    bodies: list[tuple[str, int]] = []
+    for text, count in texts:
+        match = _MEASURE.fullmatch(text) if len(text) <= 40 else None
+        if match:
+            unit = match[2].lower()
+            counts[unit] += count
+            written[unit].append(text)
+            bodies.append((match[1].replace(" ", "") if match[1][0] in "+-" else match[1], count))
+        elif re.fullmatch(r"[-+]?[\d.,]+", text):
+            bare += count
+    measured = sum(counts.values())
+    if measured + bare < 0.9 * total or measured < 0.5 * total:
+        return _currencies(observed, texts, total)
+    known = {unit: dimension for unit in counts for dimension, members in DIMENSIONS.items() if unit in members}
+    if sum(counts[unit] for unit in known) < 0.8 * measured:
+        return None  # 12A, 3B: pieces of a code, not units
+    dimensions = {known[unit] for unit in known if counts[unit] >= 0.01 * measured}
+    style = style_of(bodies)
+    commonest = next(unit for unit, _ in counts.most_common() if unit in known)
+    expression = _expression(observed.bare_text(), style, counts, commonest, known) if len(dimensions) == 1 else None
+    if expression is not None:
+        parsed = tried(connection, observed.name, [each for each, _ in texts], expression)
+        read = sum(count for (_, count), value in zip(texts, parsed, strict=True) if value is not None)
+        if read < 0.95 * sum(counts[unit] for unit in counts if known.get(unit) == known[commonest]):
+            expression = None
+    base = {
+        DIMENSIONS[known[unit]][unit] if known[unit] != "temperature" else unit.strip("°")
+        for unit in known
+        if counts[unit]
+    }
+    shares = ", ".join(f"{unit} {count / total:.1%}" for unit, count in counts.most_common(8))
+    several = len(base) > 1 or len(dimensions) > 1
+    if several:
+        detail = f"Measures in several units: {shares}"
+        detail += (
+            f"; the expression gives all in {commonest}"
+            if expression
+            else "; they cannot be converted into one another"
+        )
+    else:
+        detail = f"Numbers are kept as text with their unit: {shares}"
+    if bare:
+        detail += f"; {bare / total:.1%} have no unit and become NULL"
+    return Diagnostic(
+        kind="mixed_units" if several else "number_as_text",
+        share=observed.share(measured),
+        detail=detail + ".",
+        expression=expression,
+        type="DOUBLE" if expression else None,
+        examples=tuple(written[unit][0] for unit, _ in counts.most_common(5)),
+    )
+
+
+def _expression(text: str, style: Style, counts: Counter[str], commonest: str, known: dict[str, str]) -> str:
+    """All measures in the commonest unit; NULL for what has no unit or another dimension's."""
+    dimension = known[commonest]
+    found = sorted((unit for unit in counts if known.get(unit) == dimension), key=lambda unit: (-len(unit), unit))
+    alternatives = "|".join(found).replace('"', r"\x{22}")
+    pattern = rf"(?i)^(.*\d\.?)\s*({alternatives})\.?$"
+    unit = f"lower(regexp_extract({text}, {literal(pattern)}, 2))"
+    number = digits_expression(f"regexp_extract({text}, {literal(pattern)}, 1)", style)
+    if dimension != "temperature":
+        members = DIMENSIONS[dimension]
+        cases = " ".join(f"WHEN {literal(each)} THEN {members[each] / members[commonest]:.12g}" for each in found)
+        return f"{number} * CASE {unit} {cases} END"
+    cases = " ".join(f"WHEN {literal(each)} THEN {_degrees(number, each, commonest)}" for each in found)
+    return f"CASE {unit} {cases} END"
+
+
+def _degrees(number: str, unit: str, target: str) -> str:
+    kind, wanted = unit.strip("°"), target.strip("°")
+    if kind == wanted:
+        return number
+    celsius = {"c": number, "f": f"({number} - 32) * 5 / 9", "k": f"({number} - 273.15)"}[kind]
+    return {"c": celsius, "f": f"({celsius} * 9 / 5 + 32)", "k": f"({celsius} + 273.15)"}[wanted]
+
+
+def _currencies(observed: Observed, texts: list[tuple[str, int]], total: int) -> Diagnostic | None:
+    """Several currencies in one column: rates are not ours to know, so there is no expression."""
+    counts: Counter[str] = Counter()
+    for text, count in texts:
+        match = _MONEY.fullmatch(text) if len(text) <= 40 else None
+        if match and (match[1] or match[2]):
+            counts[match[1] or match[2]] += count
+    if len(counts) < 2 or sum(counts.values()) < 0.9 * total:
+        return None
+    shares = ", ".join(f"{sign} {count / total:.1%}" for sign, count in counts.most_common(8))
+    return Diagnostic(
+        kind="mixed_units",
+        share=observed.share(sum(counts.values())),
+        detail=f"Amounts in several currencies: {shares}; their numbers cannot be added.",
+        examples=tuple(text for text, _ in texts[:5]),
+    )

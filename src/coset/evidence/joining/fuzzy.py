@@ -1,0 +1,144 @@
+"""Match what no rule can express: typos, abbreviations, extra words, another order of words.
+
+In go two columns, out comes for each right value at most one left value with the probability that it is right. Each
+right value is compared with its nearest left values; a linear score ranks them against each other, and a second one
+says how far the winner can be trusted: how well it fits, how far behind the runner-up is, and whether another right
+value has a better claim to the same left value. The weights are general ones (see `weights`); what is particular to
+the columns (which words are rare, which are dropped freely) is learned from the columns themselves, without labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coset.evidence.joining import weights
+from coset.evidence.joining.nearest import Floats, Integers
+from coset.evidence.joining.resemblance import FEATURES, Columns
+from coset.evidence.joining.text import grams
+
+NEAREST = 15
+# Word and gram cosine together from which the best partner of both sides surely matches.
+SURE = 1.2
+# A gap wider than this says no more than one this wide; also taken where there is no runner-up.
+WIDEST_GAP = 5.0
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A left and a right position and the probability that they belong together."""
+
+    left: int
+    right: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Pairs of positions, grouped by right position, with one row of features each."""
+
+    left: Integers
+    right: Integers
+    features: Floats
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+def candidates(columns: Columns, rights: Sequence[int]) -> Candidates:
+    """The nearest left values of each right value, by words and by n-grams."""
+    pairs: list[tuple[int, int, float, float]] = []
+    for j in rights:
+        value = columns.right[j]
+        by_words = columns.word_index.nearest(value.words, NEAREST)
+        by_grams = columns.gram_index.nearest(grams(value.folded), NEAREST)
+        word_cosines = dict(zip(by_words.positions.tolist(), by_words.cosines.tolist(), strict=True))
+        gram_cosines = dict(zip(by_grams.positions.tolist(), by_grams.cosines.tolist(), strict=True))
+        for i in sorted(word_cosines.keys() | gram_cosines.keys()):
+            if i in word_cosines and i in gram_cosines:
+                pairs.append((i, j, word_cosines[i], gram_cosines[i]))
+            else:
+                pairs.append((i, j, *columns.cosines(i, j)))
+    columns.learn_drops(sure_pairs(pairs))
+    rows = [columns.features(*pair) for pair in pairs]
+    return Candidates(
+        np.array([pair[0] for pair in pairs], dtype=np.int64),
+        np.array([pair[1] for pair in pairs], dtype=np.int64),
+        np.array(rows).reshape(len(pairs), len(FEATURES)),
+    )
+
+
+def sure_pairs(pairs: Sequence[tuple[int, int, float, float]]) -> list[tuple[int, int]]:
+    """Pairs in which each is the other's nearest and both are near."""
+    nearest_left: dict[int, tuple[float, int]] = {}
+    for i, j, word_cosine, gram_cosine in pairs:
+        nearest_left[j] = max(nearest_left.get(j, (0.0, -1)), (word_cosine + gram_cosine, i))
+    nearest_right: dict[int, tuple[float, int]] = {}
+    for j, (nearness, i) in nearest_left.items():
+        nearest_right[i] = max(nearest_right.get(i, (0.0, -1)), (nearness, j))
+    return [(i, j) for i, (nearness, j) in nearest_right.items() if nearness > SURE]
+
+
+def shares(scores: Floats, groups: Integers) -> Floats:
+    """Softmax of the scores within each group."""
+    size = int(groups.max()) + 1 if len(groups) else 0
+    highest = np.full(size, -np.inf)
+    np.maximum.at(highest, groups, scores)
+    raised = np.exp(scores - highest[groups])
+    return np.asarray(raised / np.bincount(groups, weights=raised, minlength=size)[groups])
+
+
+def claims_of_others(found: Candidates, share: Floats) -> Floats:
+    """For each pair the highest share that any other right value gives to the same left value."""
+    best: dict[int, tuple[float, int, float]] = {}
+    for i, j, value in zip(found.left.tolist(), found.right.tolist(), share.tolist(), strict=True):
+        first, holder, second = best.get(i, (0.0, -1, 0.0))
+        best[i] = (value, j, first) if value > first else (first, holder, max(second, value))
+    claims = [
+        best[i][2] if best[i][1] == j else best[i][0]
+        for i, j in zip(found.left.tolist(), found.right.tolist(), strict=True)
+    ]
+    return np.array(claims)
+
+
+@dataclass(frozen=True)
+class Winners:
+    """The best left value of each right value, as places in the candidates, with what speaks for and against it."""
+
+    places: Integers
+    evidence: Floats
+
+
+def winners(found: Candidates, ranking: Floats, contest: Floats) -> Winners:
+    scores = found.features @ ranking
+    share = shares(scores, found.right)
+    claims = claims_of_others(found, share)
+    scores = contest[0] * scores + contest[1] * claims + contest[2] * (claims > share)
+    share = shares(scores, found.right)
+    order = np.lexsort((found.left, -scores, found.right))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = found.right[order][1:] != found.right[order][:-1]
+    starts = np.flatnonzero(first)
+    places = order[starts]
+    ends = np.append(starts[1:], len(order))
+    gaps = np.full(len(starts), WIDEST_GAP)
+    several = ends - starts > 1
+    runners = order[starts[several] + 1]
+    gaps[several] = np.minimum(scores[places[several]] - scores[runners], WIDEST_GAP)
+    evidence = np.column_stack([np.ones(len(places)), scores[places], claims[places], gaps, share[places]])
+    return Winners(places, np.hstack([evidence, found.features[places]]))
+
+
+def guess(columns: Columns, rights: Sequence[int]) -> list[Guess]:
+    """The most likely left value of each right value, with its probability."""
+    found = candidates(columns, rights)
+    if not len(found):
+        return []
+    best = winners(found, weights.RANKING, weights.CONTEST)
+    probabilities = 1 / (1 + np.exp(-best.evidence @ weights.TRUST))
+    return [
+        Guess(int(found.left[place]), int(found.right[place]), float(probability))
+        for place, probability in zip(best.places, probabilities, strict=True)
+    ]

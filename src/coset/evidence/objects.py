@@ -1,0 +1,168 @@
+"""Evidence objects: everything observed about an environment, each with a reference that leads back to the source.
+
+In: nothing; these are the types that profiles, relations, facets and diagnostics are handed on as. Every SQL expression
+here is DuckDB's, written over the quoted column of the table it belongs to, and was run before it was kept.
+Nothing here knows what an object means; that is for the identities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+ObjectKind = Literal[
+    "source", "table", "family", "column", "path", "values", "relation", "facet", "duplicates", "document", "diagnostic"
+]
+Provenance = Literal["declared", "measured", "inferred", "stated"]
+"""declared: by the engine (a key, a comment); measured: counted; inferred: by a rule of ours; stated: by a person."""
+
+
+@dataclass(frozen=True, order=True)
+class Reference:
+    """Where something is: `crm/public/orders`, `crm/public/orders.buyer_id`, `crm/orders.items[].sku`.
+
+    `path` is the column and, for nested values, the steps below it (`[]` stands for the elements of a list).
+    Names that hold `/`, `.`, `[` or quotes are written in double quotes.
+    """
+
+    source: str
+    schema: str | None = None
+    table: str | None = None
+    path: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [_quoted(part) for part in (self.source, self.schema, self.table) if part is not None]
+        text = "/".join(parts)
+        for number, step in enumerate(self.path):
+            text += "[]" if step == "[]" and number else "." + _quoted(step)
+        return text
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of rows; `error` is 0 when every row was looked at, else the half-width of its 95 % interval."""
+
+    value: float
+    error: float = 0.0
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What a column's values look like, from one pass over its table (or over a sample, and then it says so)."""
+
+    rows: int
+    sampled_rows: int | None
+    """None when every row was looked at."""
+    nulls: Share
+    distinct: int
+    distinct_exact: bool
+    minimum: str | None
+    maximum: str | None
+    mean_length: float | None
+    maximum_length: int | None
+    mean: float | None
+    deviation: float | None
+    shapes: tuple[tuple[str, float], ...] = ()
+    """The commonest shapes of its text with their shares: `Aa 9-9` for "Ab 12-3"."""
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ValueGroup:
+    """The dictionary of a categorical column: each value with its count. `complete` is False for top and tail only."""
+
+    complete: bool
+    distinct: int
+    values: tuple[tuple[str | None, int], ...]
+    tail: tuple[tuple[str | None, int], ...] = ()
+    role: Literal["codes", "labels", "flags", "mixed"] = "labels"
+
+
+@dataclass(frozen=True)
+class TextFacet:
+    """Something that can be read out of a text column by an expression."""
+
+    name: str
+    kind: Literal[
+        "date",
+        "number",
+        "amount",
+        "identifier",
+        "place",
+        "person",
+        "url",
+        "email",
+        "phone",
+        "key_value",
+        "slot",
+        "list",
+        "other",
+    ]
+    expression: str
+    type: str
+    coverage: Share
+    distinct: int
+    description: str
+    examples: tuple[tuple[str, str], ...] = ()
+    """Pairs of (a piece of the text, what was read)."""
+
+
+DiagnosticKind = Literal[
+    "null_tokens", "mixed_date_formats", "date_as_text", "number_as_text", "mixed_units", "stray_characters", "padding",
+    "mixed_case", "constant", "empty", "sentinel", "counter_disagrees", "mixed_types", "encoding", "outliers",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """Dirt that changes answers, how much of it there is, and the expression that cleans it where there is one."""
+
+    kind: DiagnosticKind
+    share: Share
+    detail: str
+    """One sentence for a person."""
+    expression: str | None = None
+    type: str | None = None
+    """The type of what `expression` gives."""
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Columns of two tables that join, with the expressions as tested and what they reach.
+
+    `kind` is the transformation that makes it work: identity, trim, case, stray_characters, prefix, suffix,
+    prefix_swap, zero_padding, numeric, date, separators, piece, program, table_name.
+    """
+
+    left: tuple[Reference, ...]
+    right: tuple[Reference, ...]
+    kind: str
+    left_expression: str
+    right_expression: str
+    left_match: Share
+    """The share of the left's non-null rows that find a partner."""
+    right_match: Share
+    cardinality: Literal["1:1", "1:n", "n:1", "n:m"]
+    provenance: Provenance
+    confidence: float
+    unmatched_left: tuple[str, ...] = ()
+    unmatched_right: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EvidenceObject:
+    """One observed thing: a stable id, a reference that leads back, what is known, and how it is known."""
+
+    id: str
+    kind: ObjectKind
+    reference: Reference
+    name: str
+    provenance: Provenance = "measured"
+    context: dict[str, object] = field(default_factory=dict)
+
+
+def _quoted(name: str) -> str:
+    plain = name and not any(letter in name for letter in '/.["\n')
+    return name if plain else '"' + name.replace('"', '""') + '"'

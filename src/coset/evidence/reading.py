@@ -1,0 +1,166 @@
+"""How comprehension reads a table: as a view in a DuckDB connection of its own, over all rows or over a stated sample.
+
+In: a source and a table. Out: a connection with the view, and how many rows it holds. Files are read in place, small
+tables through the session's local copies, and of a table that stays at its source a bounded sample is fetched. The SQL
+that runs here is our own; statements of users go through the session.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from coset.environment.scan import Scan
+from coset.environment.source import Source, Table
+from coset.session.local_tables import LocalTable, from_copy, in_place, literal, quoted
+from coset.session.query_session import stays_at_source
+from coset.session.snapshots import OutputColumn, Snapshots, fetch_to_parquet, file_type
+
+MEMORY = "1GB"
+UNION_TABLES = 100
+"""So many tables of a family are gathered by one statement."""
+UNION_ROWS = 5_000_000
+
+
+@dataclass(frozen=True)
+class Readable:
+    """A table as a view. `rows` are all its rows at the source; `sampled` is the number in the view when fewer."""
+
+    connection: duckdb.DuckDBPyConnection
+    relation: str
+    rows: int
+    sampled: int | None
+    token: str | None
+    gathered: bool = False
+    """Whether it is a family, gathered from several tables."""
+
+
+@contextmanager
+def open_connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "memory_limit": MEMORY,
+            "python_enable_replacements": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        },
+    )
+    try:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
+    finally:
+        connection.close()
+
+
+def make_readable(
+    connection: duckdb.DuckDBPyConnection, source: Source, table: Table, state_folder: Path, view: str
+) -> Readable:
+    """The table as a view of that name."""
+    token = source.change_token(table)
+    local, sampled = _local(source, table, token, state_folder, view)
+    _attach(connection, local)
+    connection.execute(f"CREATE OR REPLACE VIEW {quoted(view)} AS {local.query}")
+    count = _count(connection, view)
+    rows = max(table.rows or count, count) if sampled is not None else count
+    return Readable(connection, quoted(view), rows, sampled, token)
+
+
+def make_union_readable(
+    connection: duckdb.DuckDBPyConnection,
+    source: Source,
+    table: Table,
+    members: Sequence[Table],
+    state_folder: Path,
+    view: str,
+) -> Readable:
+    """Tables of one shape as one view with the columns of `table`, over all of their rows, or over the first rows of
+    each when they are more than `UNION_ROWS` together.
+
+    The rows are gathered into a few files first: a statement over thousands of tables takes DuckDB seconds to plan, and
+    there are many statements to come.
+    """
+    names = ", ".join(quoted(column.name) for column in table.columns)
+    total = sum(member.rows or 0 for member in members)
+    limit = f" LIMIT {max(1, UNION_ROWS // len(members))}" if total > UNION_ROWS else ""
+    folder = state_folder / "samples" / source.settings.name / view
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    tokens: list[str | None] = []
+    sampled = bool(limit)
+    for first in range(0, len(members), UNION_TABLES):
+        parts: list[str] = []
+        for number, member in enumerate(members[first : first + UNION_TABLES]):
+            tokens.append(source.change_token(member))
+            local, held = _local(source, member, tokens[-1], state_folder, f"{view}_{first + number}")
+            sampled = sampled or held is not None
+            _attach(connection, local)
+            parts.append(f"(SELECT {names} FROM ({local.query}){limit})")
+        path = literal(str(folder / f"{first:08}.parquet"))
+        connection.execute(f"COPY ({' UNION ALL '.join(parts)}) TO {path} (FORMAT parquet, COMPRESSION lz4_raw)")
+    connection.execute(
+        f"CREATE OR REPLACE VIEW {quoted(view)} AS SELECT * FROM read_parquet({literal(str(folder / '*.parquet'))})"
+    )
+    count = _count(connection, view)
+    held_rows = count if sampled else None
+    return Readable(connection, quoted(view), max(total, count), held_rows, union_token(tokens), gathered=True)
+
+
+def content_digest(readable: Readable, table: Table) -> str:
+    """A digest of all rows, in any order. A file that holds many tables has one token for all of them; this tells which
+    of them changed, for a fraction of what looking at one costs."""
+    columns = ", ".join(quoted(column.name) for column in table.columns)
+    statement = f"SELECT count(*), sum(hash({columns})::HUGEINT) FROM {readable.relation}"
+    return "-".join(str(value) for value in readable.connection.cursor().execute(statement).fetchall()[0])
+
+
+def union_token(tokens: Sequence[str | None]) -> str | None:
+    """One token for several tables; unknown when one of them is."""
+    if any(token is None for token in tokens):
+        return None
+    return hashlib.sha256("\n".join(str(token) for token in tokens).encode()).hexdigest()
+
+
+def _local(
+    source: Source, table: Table, token: str | None, state_folder: Path, name: str
+) -> tuple[LocalTable, int | None]:
+    """The table as DuckDB can read it here, and how many rows that are when it is a sample."""
+    if stays_at_source(source, table):
+        return _sample(source, table, state_folder, name)
+    if place := source.in_place(table):
+        return in_place(source, table, place), None
+    snapshots = Snapshots(state_folder / "snapshots")
+    copy = snapshots.current(source, table, token) or snapshots.take(source, table, token)
+    return from_copy(table, copy.path), None
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, local: LocalTable) -> None:
+    for alias, path in local.attach:
+        attached = connection.execute("SELECT count(*) FROM duckdb_databases() WHERE database_name = $1", [alias])
+        if attached.fetchall() == [(0,)]:
+            connection.execute(f"ATTACH {literal(path)} AS {quoted(alias)} (READ_ONLY, TYPE duckdb)")
+
+
+def _count(connection: duckdb.DuckDBPyConnection, view: str) -> int:
+    # All rows are fetched, also where there is one: DuckDB holds a connection until a result is finished.
+    return int(connection.execute(f"SELECT count(*) FROM {quoted(view)}").fetchall()[0][0])
+
+
+def _sample(source: Source, table: Table, state_folder: Path, view: str) -> tuple[LocalTable, int]:
+    """The first rows of a table that is too large to copy; what is found in them is marked as from a sample."""
+    folder = state_folder / "samples" / source.settings.name
+    path = folder / f"{view}.parquet"
+    limit = source.settings.limits.sample_rows
+    columns = tuple(OutputColumn(column.name, file_type(column.type)) for column in table.columns)
+    held = fetch_to_parquet(source, table, Scan(limit=limit), columns, path, limit + 1)
+    return from_copy(table, path), held
+
+
+def forget_samples(state_folder: Path) -> None:
+    shutil.rmtree(state_folder / "samples", ignore_errors=True)

@@ -1,0 +1,193 @@
+"""The expressions of a join: the plainest two readings that match as much as the boldest do, measured on the values.
+
+In: an overlap. Out: a `Tested` join with the two expressions, its kind, and what was counted over all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from coset.evidence.column_expressions import column_kind, literal
+from coset.evidence.objects import Share
+from coset.evidence.relations.column_values import VALUES
+from coset.evidence.relations.joinable import TABLE_NAME, JoinableTable, JoinColumn
+from coset.evidence.relations.overlap import Overlap
+from coset.evidence.relations.readings import Reading, expression, readings_of, value_sql
+from coset.evidence.relations.variants import Variant
+
+if TYPE_CHECKING:
+    import duckdb
+
+EXAMPLES = 5
+PAIRS_READ = 2_000
+"""So many pairs of equal keys decide which readings make them equal."""
+MOST_COMBINATIONS = 40
+HASHED_ROWS = 1_000_000
+"""Larger tables are compared by hashes of their keys, to bound memory."""
+NEARLY = 0.002
+"""A bolder reading must match more than this share more."""
+Cardinality = Literal["1:1", "1:n", "n:1", "n:m"]
+
+
+@dataclass(frozen=True)
+class Tested:
+    kind: str
+    left_expression: str
+    right_expression: str
+    left_match: Share
+    right_match: Share
+    cardinality: Cardinality
+    unmatched_left: tuple[str, ...]
+    unmatched_right: tuple[str, ...]
+    matched_rows: int
+
+
+def test_join(connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable], overlap: Overlap) -> Tested:
+    """Choose the expressions of a join and count what they reach."""
+    left, right = choose_readings(connection, overlap)
+    left_sql = expression(overlap.left.column, left, right.gives if left.gives == "own" else left.gives)
+    right_sql = expression(overlap.right.column, right, left.gives if right.gives == "own" else right.gives)
+    left_sql, right_sql = _comparable(overlap, left, right, left_sql, right_sql)
+    kind = _kind(overlap, left, right)
+    return count_join(
+        connection, kind,
+        (_rows(tables, overlap.left.column), value_sql(overlap.left.column), left_sql),
+        (_rows(tables, overlap.right.column), value_sql(overlap.right.column), right_sql),
+        large=max(overlap.left.column.rows, overlap.right.column.rows) > HASHED_ROWS,
+    )  # fmt: skip
+
+
+def choose_readings(connection: duckdb.DuckDBPyConnection, overlap: Overlap) -> tuple[Reading, Reading]:
+    """The cheapest two readings among those that make most pairs of values with equal keys equal."""
+    combinations = sorted(
+        (
+            (one, other)
+            for one in readings_of(overlap.left)
+            for other in readings_of(overlap.right)
+            if _comparable_readings(overlap, one, other)
+        ),
+        key=lambda pair: (pair[0].cost + pair[1].cost, abs(pair[0].cost - pair[1].cost), pair[0].cost),
+    )[:MOST_COMBINATIONS]
+    lefts = list(dict.fromkeys(one for one, _ in combinations))
+    rights = list(dict.fromkeys(other for _, other in combinations))
+
+    def side(variant: Variant) -> str:
+        return f"SELECT raw, {variant.key} AS k FROM {VALUES} WHERE number = {variant.column.number}"
+
+    read = [f"CAST({reading.sql('a')} AS VARCHAR) AS l{place}" for place, reading in enumerate(lefts)]
+    read += [f"CAST({reading.sql('b')} AS VARCHAR) AS r{place}" for place, reading in enumerate(rights)]
+    counts = [f"count(*) FILTER (l{lefts.index(one)} = r{rights.index(other)})" for one, other in combinations]
+    answer = connection.execute(
+        f"WITH one AS ({side(overlap.left)}), other AS ({side(overlap.right)}), "
+        "pairs AS MATERIALIZED (SELECT one.raw AS a, other.raw AS b FROM one JOIN other ON one.k = other.k "
+        f"ORDER BY hash(a), a, b LIMIT {PAIRS_READ}), "
+        f"read AS MATERIALIZED (SELECT {', '.join(read)} FROM pairs) SELECT {', '.join(counts)} FROM read"
+    ).fetchall()[0]
+    best = max(answer)
+    for (one, other), matched in zip(combinations, answer, strict=True):
+        if matched >= best * (1 - NEARLY):
+            return one, other
+    return combinations[0]
+
+
+def _comparable_readings(overlap: Overlap, one: Reading, other: Reading) -> bool:
+    """A number meets a number or a plain one; a date a date; text anything that is text."""
+    for reading, partner, variant in ((one, other, overlap.right), (other, one, overlap.left)):
+        if reading.gives in ("number", "date") and partner.gives not in (reading.gives, "own"):
+            return False
+        if reading.gives == "number" and partner.gives == "own" and not _holds_numbers(variant):
+            return False
+    return True
+
+
+def _holds_numbers(variant: Variant) -> bool:
+    return column_kind(variant.column.type) in ("integer", "decimal", "float")
+
+
+def _comparable(overlap: Overlap, left: Reading, right: Reading, left_sql: str, right_sql: str) -> tuple[str, str]:
+    """Two columns as they are, of different types, are compared as numbers or as text."""
+    if left.gives != "own" or right.gives != "own":
+        return left_sql, right_sql
+    kinds = [column_kind(variant.column.type) for variant in (overlap.left, overlap.right)]
+    numbers = {"integer", "decimal", "float"}
+    if kinds[0] == kinds[1] or overlap.left.column.elements or set(kinds) <= numbers:
+        return left_sql, right_sql
+    sides = []
+    for sql, kind in ((left_sql, kinds[0]), (right_sql, kinds[1])):
+        if set(kinds) & numbers:
+            sides.append(sql if kind in numbers else f"TRY_CAST({sql} AS BIGINT)")
+        else:
+            sides.append(sql if kind == "text" else f"CAST({sql} AS VARCHAR)")
+    return sides[0], sides[1]
+
+
+def _kind(overlap: Overlap, left: Reading, right: Reading) -> str:
+    """The most telling of what both sides need."""
+    if overlap.right.column.is_names or overlap.left.column.is_names:
+        return "table_name"
+    kinds = {*left.kinds, *right.kinds}
+    if overlap.left.form == "affix" and overlap.right.form == "affix":
+        return "prefix_swap"
+    for kind in ("piece", "date", "prefix", "suffix", "separators"):
+        if kind in kinds:
+            return kind
+    texts = [variant for variant in (overlap.left, overlap.right) if column_kind(variant.column.type) == "text"]
+    if "zero_padding" in kinds or ("numeric" in kinds and any(_padded(variant) for variant in texts)):
+        return "zero_padding"
+    for kind in ("numeric", "stray_characters", "case", "trim"):
+        if kind in kinds:
+            return kind
+    if len(texts) == 1 and (overlap.left.is_number and overlap.right.is_number):
+        return "numeric"
+    return "identity"
+
+
+def _padded(variant: Variant) -> bool:
+    return any(value.startswith("0") and len(value) > 1 and value.isdigit() for value in variant.column.sample)
+
+
+def _rows(tables: Sequence[JoinableTable], column: JoinColumn) -> str:
+    table = tables[column.table]
+    if not column.is_names:
+        return table.relation
+    members = ", ".join(f"({literal(member)})" for member in table.members)
+    return f'(VALUES {members}) AS members("{TABLE_NAME}")'
+
+
+Counted = tuple[str, str, str]
+"""The rows, the value as it stands, and the expression that reads it."""
+
+
+def count_join(
+    connection: duckdb.DuckDBPyConnection, kind: str, left: Counted, right: Counted, *, large: bool = False
+) -> Tested:
+    """Count over all rows how many find a partner, and keep some values that do not."""
+    hashed = "hash(CAST(k AS VARCHAR))" if large else "CAST(k AS VARCHAR)"
+
+    def side(rows: str, value: str, sql: str) -> str:
+        return (
+            f"SELECT {hashed} AS k, count(*) AS n, min(raw) AS raw FROM "
+            f"(SELECT {sql} AS k, left(CAST({value} AS VARCHAR), 200) AS raw FROM {rows}) WHERE raw IS NOT NULL "
+            "GROUP BY 1"
+        )
+
+    answer = connection.execute(
+        f"WITH one AS ({side(*left)}), other AS ({side(*right)}) "
+        "SELECT sum(one.n), sum(one.n) FILTER (other.k IS NOT NULL), "
+        "sum(other.n), sum(other.n) FILTER (one.k IS NOT NULL), "
+        "max(one.n) FILTER (other.k IS NOT NULL), max(other.n) FILTER (one.k IS NOT NULL), "
+        f"min(one.raw, {EXAMPLES}) FILTER (other.k IS NULL), min(other.raw, {EXAMPLES}) FILTER (one.k IS NULL) "
+        "FROM one FULL JOIN other ON one.k = other.k"
+    ).fetchall()[0]
+    left_rows, left_found, right_rows, right_found = (int(number or 0) for number in answer[:4])
+    many_left, many_right = (answer[4] or 0) > 1, (answer[5] or 0) > 1
+    cardinality: Cardinality = (
+        "n:m" if many_left and many_right else "n:1" if many_left else "1:n" if many_right else "1:1"
+    )
+    return Tested(
+        kind, left[2], right[2], Share(left_found / left_rows if left_rows else 0.0),
+        Share(right_found / right_rows if right_rows else 0.0), cardinality,
+        tuple(answer[6] or ()), tuple(answer[7] or ()), left_found,
+    )  # fmt: skip

@@ -1,0 +1,72 @@
+"""What relations are looked for in: tables whose rows a DuckDB connection can read, and their columns that may join.
+
+In: nothing. Out: the types that the steps of `find_relations` hand to each other. A family of tables of one shape is
+one table here; the names of its members are a column of their own (`TABLE_NAME`), which other columns may hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from coset.environment.source import Column, ForeignKey
+from coset.evidence.objects import Reference
+
+TABLE_NAME = "table_name"
+"""What the expressions of a relation of kind `table_name` call the name of a family's member."""
+
+DIRT = ("blanks", "stray", "separators", "capitals", "zeros")
+"""What some value of a column may have: blanks or other signs at its ends, signs inside, capitals, leading zeros."""
+ValueKind = Literal["number", "text", "date"]
+
+
+@dataclass(frozen=True)
+class JoinableTable:
+    """A table, or one table that stands for a family of the same shape (then `members` are their names)."""
+
+    reference: Reference
+    relation: str
+    """The quoted name of a view or table in the connection that holds its rows."""
+    columns: tuple[Column, ...]
+    rows: int
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class JoinColumn:
+    """A column (or the names of a family's members) that may join others, with what was counted of it.
+
+    `distinct` counts the values as they stand; `keys` counts them without case, blanks and signs.
+    """
+
+    number: int
+    table: int
+    position: int
+    name: str
+    type: str
+    is_names: bool
+    kind: ValueKind
+    rows: int
+    known: int
+    distinct: int
+    keys: int
+    minimum: int | None = None
+    maximum: int | None = None
+    sample: tuple[str, ...] = field(default=(), repr=False)
+    dirt: frozenset[str] = frozenset()
+    """Which of `DIRT` any of its values has."""
+    elements: bool = False
+    """Whether the values are the elements of a list."""
+
+    @property
+    def uniqueness(self) -> float:
+        return self.keys / self.known if self.known else 0.0
+
+    @property
+    def density(self) -> float:
+        """Of whole numbers: the share of its range that the column holds."""
+        if self.minimum is None or self.maximum is None or self.kind != "number":
+            return 0.0
+        return min(1.0, self.keys / (self.maximum - self.minimum + 1))

@@ -1,0 +1,110 @@
+"""The tables of the evidence state, as ordered small steps. A released step is never changed: a new one follows it.
+
+In: an open connection to a state of any earlier version, or an empty file. Out: the same, at the newest version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import duckdb
+
+from coset.errors import Mistake
+
+
+def first_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Version 1. Every row of a table's evidence carries `table_reference`: what is known of a table goes together."""
+    connection.execute(
+        """
+        CREATE TABLE sources (
+            source VARCHAR PRIMARY KEY, kind VARCHAR, description VARCHAR, schema_only BOOLEAN, problem VARCHAR,
+            listed_at TIMESTAMP
+        );
+        CREATE TABLE tables (
+            reference VARCHAR PRIMARY KEY, id VARCHAR, source VARCHAR, schema_name VARCHAR, name VARCHAR, kind VARCHAR,
+            rows BIGINT, sampled_rows BIGINT, bytes BIGINT, comment VARCHAR, primary_key VARCHAR[], foreign_keys JSON,
+            family VARCHAR, shape VARCHAR, token VARCHAR, digest VARCHAR, seconds DOUBLE, problem VARCHAR,
+            comprehended_at TIMESTAMP
+        );
+        CREATE TABLE families (
+            reference VARCHAR PRIMARY KEY, id VARCHAR, source VARCHAR, pattern VARCHAR, members VARCHAR[],
+            columns VARCHAR[], rows BIGINT
+        );
+        CREATE TABLE columns (
+            reference VARCHAR PRIMARY KEY, id VARCHAR, table_reference VARCHAR, position INTEGER, name VARCHAR,
+            type VARCHAR, native_type VARCHAR, comment VARCHAR, nullable BOOLEAN, personal VARCHAR,
+            nulls DOUBLE, nulls_error DOUBLE, distinct_values BIGINT, distinct_exact BOOLEAN, is_unique BOOLEAN,
+            minimum VARCHAR, maximum VARCHAR, mean DOUBLE, deviation DOUBLE, mean_length DOUBLE, maximum_length BIGINT,
+            shapes JSON, examples VARCHAR[], profile JSON
+        );
+        CREATE TABLE paths (
+            reference VARCHAR, id VARCHAR, table_reference VARCHAR, column_reference VARCHAR, path VARCHAR[],
+            type VARCHAR, expression VARCHAR, coverage DOUBLE, coverage_error DOUBLE, description VARCHAR,
+            keys_expression VARCHAR, examples VARCHAR[]
+        );
+        CREATE TABLE value_groups (
+            reference VARCHAR PRIMARY KEY, id VARCHAR, table_reference VARCHAR, complete BOOLEAN,
+            distinct_values BIGINT, role VARCHAR
+        );
+        CREATE TABLE group_values (
+            table_reference VARCHAR, column_reference VARCHAR, position INTEGER, value VARCHAR, count BIGINT,
+            part VARCHAR
+        );
+        CREATE TABLE facets (
+            reference VARCHAR, id VARCHAR, table_reference VARCHAR, column_reference VARCHAR, name VARCHAR,
+            kind VARCHAR, expression VARCHAR, type VARCHAR, coverage DOUBLE, coverage_error DOUBLE,
+            distinct_values BIGINT,
+            description VARCHAR, examples JSON
+        );
+        CREATE TABLE diagnostics (
+            id VARCHAR, table_reference VARCHAR, column_reference VARCHAR, kind VARCHAR, share DOUBLE,
+            share_error DOUBLE, detail VARCHAR, expression VARCHAR, type VARCHAR, examples VARCHAR[]
+        );
+        CREATE TABLE duplicates (
+            table_reference VARCHAR PRIMARY KEY, id VARCHAR, columns VARCHAR[], key_expression VARCHAR, clusters BIGINT,
+            rows BIGINT, share DOUBLE, share_error DOUBLE, detail VARCHAR, evidence JSON
+        );
+        CREATE TABLE documents (
+            reference VARCHAR, id VARCHAR, table_reference VARCHAR, about VARCHAR, kind VARCHAR, title VARCHAR,
+            text VARCHAR, provenance VARCHAR
+        );
+        CREATE TABLE relations (
+            id VARCHAR PRIMARY KEY, left_table VARCHAR, right_table VARCHAR, left_columns VARCHAR[],
+            right_columns VARCHAR[], kind VARCHAR, left_expression VARCHAR, right_expression VARCHAR, left_match DOUBLE,
+            left_match_error DOUBLE, right_match DOUBLE, right_match_error DOUBLE, cardinality VARCHAR,
+            provenance VARCHAR, confidence DOUBLE, unmatched_left VARCHAR[], unmatched_right VARCHAR[],
+            reasons VARCHAR[]
+        );
+        CREATE TABLE notes (number BIGINT PRIMARY KEY, about VARCHAR, text VARCHAR, written_at TIMESTAMP);
+        COMMENT ON TABLE notes IS 'What a person said. Kept apart from what was inferred, and wins over it.';
+        COMMENT ON TABLE tables IS 'One row a table; token tells whether it changed since it was comprehended.';
+        COMMENT ON TABLE relations IS 'Columns that join, with the expressions as tested and the shares they reach.';
+        """
+    )
+
+
+STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (first_tables,)
+
+
+def migrate(connection: duckdb.DuckDBPyConnection) -> None:
+    """Bring a state to the newest version, one transaction a step."""
+    connection.execute("CREATE TABLE IF NOT EXISTS meta (key VARCHAR PRIMARY KEY, value VARCHAR)")
+    version = version_of(connection)
+    if version > len(STEPS):
+        raise Mistake(
+            f"the evidence state has version {version}, made by a newer coset: this one knows {len(STEPS)}, upgrade it"
+        )
+    for number, step in enumerate(STEPS[version:], start=version + 1):
+        connection.execute("BEGIN")
+        try:
+            step(connection)
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('version', ?)", [str(number)])
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+def version_of(connection: duckdb.DuckDBPyConnection) -> int:
+    rows = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchall()
+    return int(rows[0][0]) if rows else 0

@@ -1,0 +1,50 @@
+"""`coset diagnostics`: the dirt that was seen."""
+
+from __future__ import annotations
+
+import click
+
+from coset.surfaces.command_line.output import cell, console, environment_option, json_option, print_json
+
+
+@click.command(name="diagnostics")
+@click.argument("reference", required=False)
+@click.option("--kind", help="Only diagnostics of this kind, such as null_tokens.")
+@environment_option
+@json_option
+def command(reference: str | None, kind: str | None, environment_path: str | None, as_json: bool) -> None:
+    """List the dirt that was seen and changes answers: null tokens, mixed date formats, stray characters, rows that are
+    one entity. With a REFERENCE (source, source/table), only what lies there."""
+    from coset.environment.configuration import load_environment
+    from coset.evidence.state import EvidenceState
+
+    environment = load_environment(environment_path)
+    with EvidenceState.read(environment.state_folder) as state:
+        within = "($1 IS NULL OR {0} = $1 OR {0} LIKE $1 || '/%' OR {0} LIKE $1 || '.%')"
+        rows = state.rows(
+            "SELECT column_reference AS reference, kind, share, share_error, detail, expression, type, examples "
+            f"FROM diagnostics WHERE {within.format('column_reference')} AND ($2 IS NULL OR kind = $2) "
+            "UNION ALL SELECT table_reference, 'duplicates', share, share_error, detail, key_expression, 'VARCHAR', [] "
+            f"FROM duplicates WHERE {within.format('table_reference')} AND ($2 IS NULL OR $2 = 'duplicates') "
+            "ORDER BY reference, kind",
+            [reference, kind],
+        )
+    if as_json:
+        print_json({"diagnostics": rows})
+        return
+    from rich.markup import escape
+    from rich.table import Table as Grid
+
+    grid = Grid(box=None, pad_edge=False, header_style="bold")
+    for title in ("where", "what", "share", "detail"):
+        grid.add_column(title, overflow="fold")
+    for row in rows:
+        error = f" ± {row['share_error']:.1%}" if row["share_error"] else ""
+        grid.add_row(
+            escape(row["reference"]), row["kind"], f"{row['share']:.1%}{error}", escape(cell(row["detail"], 300))
+        )
+    console().print(grid)
+    if reference:
+        for row in rows:
+            if row["expression"]:
+                click.echo(f"{row['reference']} {row['kind']}: {cell(row['expression'], 1000)}")

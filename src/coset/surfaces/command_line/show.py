@@ -1,0 +1,52 @@
+"""`coset show`: all that is known of one thing, and how it is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from coset.surfaces.command_line.output import cell, environment_option, json_option, print_json
+
+
+@click.command(name="show")
+@click.argument("reference")
+@environment_option
+@json_option
+def command(reference: str, environment_path: str | None, as_json: bool) -> None:
+    """Print all that is known of a source, table, family or column, and how it is known.
+
+    REFERENCE is a path such as crm, crm/public/orders or crm/public/orders.buyer_id; short forms such as
+    orders.buyer_id work while they are unambiguous.
+    """
+    from coset.environment.configuration import load_environment
+    from coset.evidence.lookup import everything_about, resolve
+    from coset.evidence.state import EvidenceState
+
+    environment = load_environment(environment_path)
+    with EvidenceState.read(environment.state_folder) as state:
+        known = everything_about(state, resolve(state, reference))
+    if as_json:
+        print_json(known)
+        return
+    click.echo(click.style(known["reference"], bold=True) + f"  ({known['kind']})")
+    for section, content in known.items():
+        if section in {"reference", "kind"} or content in (None, [], {}):
+            continue
+        click.echo(f"\n{section}")
+        for line in _lines(content):
+            click.echo(f"  {line}")
+
+
+def _lines(content: Any) -> list[str]:
+    if isinstance(content, dict):
+        return [f"{key}: {cell(value, 400)}" for key, value in content.items() if value not in (None, [], {}, "")]
+    if isinstance(content, list):
+        return [_one_line(item) for item in content]
+    return [cell(content, 2000)]
+
+
+def _one_line(item: Any) -> str:
+    if not isinstance(item, dict):
+        return cell(item, 400)
+    return "; ".join(f"{key} {cell(value, 200)}" for key, value in item.items() if value not in (None, [], {}, ""))

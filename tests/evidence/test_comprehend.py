@@ -1,0 +1,289 @@
+"""From an environment to its evidence state: what is kept, what is read again, what survives."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from coset.environment.configuration import load_environment
+from coset.errors import CosetError, Mistake
+from coset.evidence.comprehend import Summary, comprehend
+from coset.evidence.lookup import everything_about, resolve
+from coset.evidence.state import EvidenceState
+from coset.evidence.work import here, over_processes
+
+ARTICLE = "Refunds are granted within 30 days when the product is unused. " * 12
+
+
+@pytest.fixture
+def company(tmp_path: Path) -> Path:
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("CREATE TABLE customers (customer_id TEXT PRIMARY KEY, email TEXT, city TEXT)")
+        connection.executemany(
+            "INSERT INTO customers VALUES (?, ?, ?)",
+            [(f"CUST-{n:04}", f"person{n}@example.org", ["Basel", "Lyon", "N/A"][n % 3]) for n in range(300)],
+        )
+        connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, buyer TEXT, status TEXT, placed TEXT)")
+        connection.executemany(
+            "INSERT INTO orders VALUES (?, ?, ?, ?)",
+            [
+                (
+                    n,
+                    ("#" if n % 5 == 0 else "") + f"CUST-{n % 300:04}",
+                    "PSC"[n % 3],
+                    f"2024-01-{n % 28 + 1:02}" if n % 2 else f"{n % 28 + 1:02}/01/2024",
+                )
+                for n in range(2000)
+            ],
+        )
+    with duckdb.connect(str(tmp_path / "prices.duckdb")) as connection:
+        for name in ("AAA", "BBB", "CCC", "DDD", "EEE", "FFF"):
+            connection.execute(
+                f"CREATE TABLE {name} AS SELECT DATE '2024-01-01' + i::INT AS day, i * 1.5 AS open, i * 1.6 AS close, "
+                "i * 1.4 AS low, i * 1.7 AS high, i * 10 AS volume FROM range(50) r(i)"
+            )
+    (tmp_path / "articles.jsonl").write_text(
+        "\n".join(f'{{"title": "Policy {n}", "body": "{n}. {ARTICLE}"}}' for n in range(6))
+    )
+    (tmp_path / "schema.yml").write_text(
+        "models:\n  - name: orders\n    description: One row an order.\n    columns:\n"
+        "      - {name: status, description: 'P paid, S sent, C cancelled'}\n"
+    )
+    (tmp_path / "coset.yaml").write_text(
+        "sources:\n"
+        "  shop: {location: shop.db, description: The shop., hints: amounts in cents, documents: [schema.yml]}\n"
+        "  prices: {location: prices.duckdb}\n"
+        "  help: {location: articles.jsonl}\n"
+    )
+    return tmp_path
+
+
+def run(folder: Path, **options: object) -> Summary:
+    return comprehend(load_environment(folder), spread=here, **options)
+
+
+def state_of(folder: Path) -> EvidenceState:
+    return EvidenceState.read(load_environment(folder).state_folder)
+
+
+def test_everything_is_found_and_can_be_looked_up(company: Path):
+    summary = run(company)
+    assert not summary.problems and not summary.unreachable
+    assert (summary.units, summary.looked_at) == (4, 4), "six tables of one shape are one family"
+    with state_of(company) as state:
+        [family] = state.rows("SELECT * FROM families")
+        assert family["members"] == ["AAA", "BBB", "CCC", "DDD", "EEE", "FFF"] and family["rows"] == 300
+        status = everything_about(state, resolve(state, "orders.status"))
+        assert status["said by people"] == ["dbt: P paid, S sent, C cancelled"]
+        assert {row["value"]: row["count"] for row in status["value counts"]} == {"P": 667, "S": 667, "C": 666}
+        assert status["values"][0]["complete"] and status["values"][0]["role"] == "codes"
+        email = everything_about(state, resolve(state, "customers.email"))["column"]
+        assert email["personal"] == "email" and not any("@example.org" in value for value in email["examples"])
+        kinds = {(row["column_reference"], row["kind"]) for row in state.rows("SELECT * FROM diagnostics")}
+        assert ("shop/customers.city", "null_tokens") in kinds
+        assert ("shop/orders.placed", "mixed_date_formats") in kinds
+        [relation] = state.rows("SELECT * FROM relations WHERE list_contains(left_columns, 'shop/orders.buyer')")
+        assert relation["right_columns"] == ["shop/customers.customer_id"] and relation["left_match"] == 1.0
+        passages = state.rows("SELECT title FROM documents WHERE kind = 'passage' ORDER BY title")
+        assert [row["title"] for row in passages] == [f"Policy {n}" for n in range(6)]
+        about_shop = everything_about(state, "shop")["said by people"]
+        assert sorted(about_shop) == ["description: The shop.", "hint: amounts in cents"]
+
+
+def test_the_join_as_found_runs_in_the_session(company: Path):
+    from coset.session import QuerySession
+
+    run(company)
+    with state_of(company) as state:
+        [relation] = state.rows("SELECT * FROM relations WHERE list_contains(left_columns, 'shop/orders.buyer')")
+    with QuerySession(load_environment(company)) as session:
+        joined = session.sql(
+            f"SELECT count(*) FROM (SELECT {relation['left_expression']} AS k FROM shop.orders) l "
+            f"JOIN (SELECT {relation['right_expression']} AS k FROM shop.customers) r USING (k)"
+        )
+    assert joined.rows() == [(2000,)]
+
+
+def test_a_second_run_reads_nothing_and_a_change_is_read_alone(company: Path):
+    run(company)
+    assert run(company).looked_at == 0
+    with (company / "articles.jsonl").open("a") as file:
+        file.write('\n{"title": "Policy 7", "body": "new"}\n')
+    summary = run(company)
+    assert summary.looked_at == 1
+    with state_of(company) as state:
+        assert state.rows("SELECT rows FROM tables WHERE source = 'help'") == [{"rows": 7}]
+
+
+def test_of_a_file_with_many_tables_only_the_changed_one_is_read_again(tmp_path: Path):
+    with duckdb.connect(str(tmp_path / "many.duckdb")) as connection:
+        connection.execute("CREATE TABLE colours AS SELECT i AS id, 'colour ' || i AS name FROM range(50) r(i)")
+        connection.execute(
+            "CREATE TABLE sizes AS SELECT i AS nr, i * 2.5 AS centimetres, true AS sold FROM range(50) r(i)"
+        )
+    (tmp_path / "coset.yaml").write_text("sources:\n  many: {location: many.duckdb}\n")
+    assert run(tmp_path).looked_at == 2
+    with duckdb.connect(str(tmp_path / "many.duckdb")) as connection:
+        connection.execute("UPDATE sizes SET sold = false WHERE nr = 7")
+    assert run(tmp_path).looked_at == 1
+    assert run(tmp_path).looked_at == 0
+
+
+def test_what_is_gone_is_forgotten_and_what_is_down_is_kept(company: Path):
+    run(company)
+    with sqlite3.connect(company / "shop.db") as connection:
+        connection.execute("DROP TABLE orders")
+    (company / "prices.duckdb").rename(company / "away")
+    summary = run(company)
+    assert summary.removed == 1 and [name for name, _ in summary.unreachable] == ["prices"]
+    with state_of(company) as state:
+        names = {row["reference"] for row in state.rows("SELECT reference FROM tables")}
+        assert "shop/orders" not in names and any(name.startswith("prices/") for name in names)
+        assert state.rows("SELECT problem FROM sources WHERE source = 'prices'")[0]["problem"]
+        assert state.rows("SELECT * FROM columns WHERE table_reference = 'shop/orders'") == []
+
+
+def test_a_table_that_cannot_be_read_is_told_and_completed_by_the_next_run(
+    company: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import coset.evidence.examine as module
+
+    read = module.profile_table
+
+    def fail_once(connection: object, relation: str, columns: list[tuple[str, str]], **options: object) -> object:
+        if any(name == "buyer" for name, _ in columns):
+            raise CosetError("the source went away")
+        return read(connection, relation, columns, **options)
+
+    monkeypatch.setattr(module, "profile_table", fail_once)
+    assert run(company).problems == (("shop.orders", "the source went away"),)
+    with state_of(company) as state:
+        assert state.rows("SELECT problem FROM tables WHERE reference = 'shop/orders'") == [
+            {"problem": "the source went away"}
+        ]
+    monkeypatch.undo()
+    summary = run(company)
+    assert summary.looked_at == 1 and not summary.problems
+
+
+def test_a_table_that_stays_at_its_source_has_exact_counts_and_a_stated_sample(company: Path):
+    text = (company / "coset.yaml").read_text()
+    text = text.replace("{location: shop.db,", "{location: shop.db, limits: {snapshot_rows: 500, sample_rows: 200},")
+    (company / "coset.yaml").write_text(text)
+    assert not run(company).problems
+    with state_of(company) as state:
+        [table] = state.rows("SELECT rows, sampled_rows FROM tables WHERE reference = 'shop/orders'")
+        assert table == {"rows": 2000, "sampled_rows": 200}
+        [column] = state.rows("SELECT * FROM columns WHERE reference = 'shop/orders.id'")
+        assert (column["minimum"], column["maximum"], column["nulls"], column["nulls_error"]) == ("0", "1999", 0.0, 0.0)
+    assert not (company / ".coset" / "samples").exists() and not list(
+        (company / ".coset").glob("snapshots/shop/orders*")
+    )
+
+
+def test_schema_only_keeps_names_and_no_value(company: Path):
+    text = (company / "coset.yaml").read_text().replace("{location: shop.db,", "{location: shop.db, schema_only: true,")
+    (company / "coset.yaml").write_text(text)
+    run(company)
+    with state_of(company) as state:
+        columns = state.rows("SELECT * FROM columns WHERE table_reference = 'shop/orders'")
+        assert [column["name"] for column in columns] == ["id", "buyer", "status", "placed"]
+        assert all(column["examples"] == [] and column["minimum"] is None for column in columns)
+        assert state.rows("SELECT * FROM group_values WHERE table_reference LIKE 'shop/%'") == []
+        assert state.rows("SELECT * FROM relations WHERE left_table LIKE 'shop/%'") == []
+    kept = [path for path in (company / ".coset").rglob("*") if path.is_file()]
+    assert not any(b"CUST-0042" in path.read_bytes() for path in kept)
+
+
+def test_notes_survive_and_are_shown_first(company: Path):
+    run(company)
+    with EvidenceState.open(load_environment(company).state_folder) as state:
+        note = state.add_note("shop/orders.status", "C means complained, not cancelled")
+    run(company, everything=True)
+    with EvidenceState.open(load_environment(company).state_folder) as state:
+        assert everything_about(state, "shop/orders.status")["said by people"][0] == "C means complained, not cancelled"
+        state.remove_note(note.number)
+        assert state.notes() == []
+        with pytest.raises(Mistake, match="there is no note"):
+            state.remove_note(99)
+
+
+def test_processes_give_what_one_process_gives(company: Path):
+    run(company)
+    query = "SELECT * EXCLUDE (seconds, comprehended_at) FROM tables ORDER BY reference"
+    columns = "SELECT * FROM columns ORDER BY reference"
+    with state_of(company) as state:
+        alone = state.rows(query), state.rows(columns)
+    comprehend(load_environment(company), spread=over_processes(2), everything=True)
+    with state_of(company) as state:
+        assert (state.rows(query), state.rows(columns)) == alone
+
+
+def test_a_kill_at_any_moment_leaves_a_state_that_the_next_run_completes(company: Path):
+    script = (
+        "from coset.environment.configuration import load_environment\n"
+        "from coset.evidence.comprehend import comprehend\n"
+        "from coset.evidence.work import here\n"
+        f"comprehend(load_environment({str(company)!r}), spread=here, everything=True, "
+        "progress=lambda *a: print(a, flush=True))\n"
+    )
+    for stop_after in range(4):
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+        for _ in range(stop_after):
+            process.stdout.readline()
+        time.sleep(0.02 * stop_after)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    summary = run(company)
+    assert not summary.problems
+    with state_of(company) as state:
+        assert state.count("tables") == 4 and state.count("relations") >= 1
+    assert run(company).looked_at == 0
+
+
+def test_a_state_of_a_newer_version_is_told(company: Path):
+    folder = load_environment(company).state_folder
+    EvidenceState.open(folder).close()
+    with duckdb.connect(str(folder / "state.duckdb")) as connection:
+        connection.execute("UPDATE meta SET value = '999' WHERE key = 'version'")
+    with pytest.raises(Mistake, match="newer coset"):
+        EvidenceState.open(folder)
+
+
+def test_looking_before_comprehending_says_what_to_do(company: Path):
+    with pytest.raises(Mistake, match="coset comprehend"):
+        state_of(company)
+
+
+def test_short_forms_and_mistakes_in_references(company: Path):
+    run(company)
+    with state_of(company) as state:
+        assert resolve(state, "ORDERS") == "shop/orders"
+        with pytest.raises(Mistake, match="did you mean"):
+            resolve(state, "ordres.buyer")
+
+
+def test_over_a_real_dask_cluster(company: Path):
+    distributed = pytest.importorskip("distributed")
+    from coset.evidence.work import over_cluster
+
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        summary = comprehend(load_environment(company), spread=over_cluster(cluster.scheduler_address))
+    assert summary.looked_at == 4 and not summary.problems
+
+
+def test_a_cluster_that_is_not_there_is_told():
+    pytest.importorskip("distributed")
+    from coset.evidence.work import over_cluster
+
+    with pytest.raises(CosetError, match="no Dask cluster answers"):
+        over_cluster("tcp://127.0.0.1:1")
