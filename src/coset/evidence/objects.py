@@ -7,12 +7,9 @@ Nothing here knows what an object means; that is for the identities.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-ObjectKind = Literal[
-    "source", "table", "family", "column", "path", "values", "relation", "facet", "duplicates", "document", "diagnostic"
-]
 Provenance = Literal["declared", "measured", "inferred", "stated"]
 """declared: by the engine (a key, a comment); measured: counted; inferred: by a rule of ours; stated: by a person."""
 
@@ -149,18 +146,6 @@ class Relation:
     unmatched_left: tuple[str, ...] = ()
     unmatched_right: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class EvidenceObject:
-    """One observed thing: a stable id, a reference that leads back, what is known, and how it is known."""
-
-    id: str
-    kind: ObjectKind
-    reference: Reference
-    name: str
-    provenance: Provenance = "measured"
-    context: dict[str, object] = field(default_factory=dict)
 
 
 def _quoted(name: str) -> str:

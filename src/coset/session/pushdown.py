@@ -23,6 +23,7 @@ from coset.environment.source import Column, Source, Table
 from coset.errors import CosetError
 from coset.session import conditions
 from coset.session.aggregates import AggregateBlock, Node, aggregate_block, select_blocks
+from coset.session.local_tables import quoted
 from coset.session.snapshots import OutputColumn, file_type
 
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
@@ -226,9 +227,9 @@ def _answer_types(
 ) -> list[tuple[str, str]] | None:
     """The type DuckDB itself gives to each group column and aggregate."""
     types = [(name, reference.table.column(name).type) for name in found.group_by]
-    relation = ".".join(_quoted(part) for part in reference.relation)
+    relation = ".".join(quoted(part) for part in reference.relation)
     for aggregate in found.aggregates:
-        column = _quoted(aggregate.column) if aggregate.column else "*"
+        column = quoted(aggregate.column) if aggregate.column else "*"
         call = "count(DISTINCT " if aggregate.function == "count_distinct" else f"{aggregate.function}("
         try:
             described = planner.plan(f"SELECT {call}{column}) FROM {relation}")["columns"]
@@ -381,10 +382,6 @@ def relations_of(tree: Node) -> Iterator[tuple[str, str, str]]:
             stack.extend(value.values())
         elif isinstance(value, list):
             stack.extend(value)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 __all__ = ["PUSHED", "Fetch", "Prepared", "Reference", "prepare", "relation_of", "relations_of"]
