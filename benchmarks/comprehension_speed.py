@@ -17,16 +17,25 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 from report import report
 
-from coset.evidence.profiles import TableToProfile, profile_table, profile_tables
+from coset.evidence.profiles import profile_table
+from coset.evidence.sampled_rows import sampled_rows
 from coset.evidence.value_groups import value_groups
 
 SMALL_TABLES, SMALL_ROWS = 2_754, 700
 MEMORY = "1GB"
+
+
+@dataclass(frozen=True)
+class ProfiledTable:
+    relation: str
+    columns: tuple[tuple[str, str], ...]
+    rows: int
 
 
 def main() -> None:
@@ -77,7 +86,7 @@ def in_process(work: Callable, *arguments: object):
         return pool.apply(work, arguments)
 
 
-def opened(path: Path) -> tuple[duckdb.DuckDBPyConnection, list[TableToProfile]]:
+def opened(path: Path) -> tuple[duckdb.DuckDBPyConnection, list[ProfiledTable]]:
     connection = duckdb.connect(config={"memory_limit": MEMORY})
     connection.execute("SET enable_progress_bar = false")
     connection.execute(f"ATTACH '{path}' AS data (READ_ONLY)")
@@ -94,8 +103,7 @@ def opened(path: Path) -> tuple[duckdb.DuckDBPyConnection, list[TableToProfile]]
     )
     quote = str.maketrans({'"': '""'})
     return connection, [
-        TableToProfile(f'data."{table.translate(quote)}"', tuple(found), rows[table])
-        for table, found in columns.items()
+        ProfiledTable(f'data."{table.translate(quote)}"', tuple(found), rows[table]) for table, found in columns.items()
     ]
 
 
@@ -116,13 +124,10 @@ def profile_all(path: Path, _: int) -> tuple[int, float, float, float, int]:
     connection, tables = opened(path)
     groups = 0
     started = time.perf_counter(), time.process_time()
-    if len(tables) == 1:
-        found = [(0, profile_table(connection, tables[0].relation, tables[0].columns, rows=tables[0].rows))]
-    else:
-        found = profile_tables(connection, tables)
-    for place, profiles in found:
-        table = tables[place]
-        groups += len(value_groups(connection, table.relation, table.columns, profiles, rows=table.rows))
+    for table in tables:
+        sample = sampled_rows(connection, table.relation, table.columns, rows=table.rows)
+        profiles = profile_table(connection, table.relation, table.columns, rows=table.rows, sample=sample)
+        groups += len(value_groups(connection, table.relation, table.columns, profiles, rows=table.rows, sample=sample))
     return len(tables), *measured_from(started), groups
 
 

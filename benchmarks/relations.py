@@ -76,7 +76,8 @@ def shown(relation: Relation) -> str:
         f"    {left} -> {right}\n        {relation.kind}, {relation.provenance}, {relation.confidence:.2f}, "
         f"{relation.left_match.value:.1%} of the left, {relation.right_match.value:.1%} of the right, "
         f"{relation.cardinality}\n"
-        f"        {relation.left_expression} = {relation.right_expression}\n        {'; '.join(relation.reasons)}"
+        f"        {relation.left_expression[:300]} = {relation.right_expression[:300]}\n"
+        f"        {'; '.join(relation.reasons)}"
     )
 
 

@@ -32,13 +32,15 @@ from benchmarks.relations_loading import open_environment
 
 from coset.environment.source import Column
 from coset.evidence.objects import Reference
-from coset.evidence.relations.column_values import gather
-from coset.evidence.relations.features import FEATURES, Candidate, candidates_of
+from coset.evidence.relations.compared import overlaps_of
+from coset.evidence.relations.features import FEATURES, Candidate
+from coset.evidence.relations.find import empty_memory, remember
 from coset.evidence.relations.joinable import JoinableTable, JoinColumn
 from coset.evidence.relations.model import with_rules
-from coset.evidence.relations.overlap import find_overlaps
+from coset.evidence.relations.neighbours import Neighbours
+from coset.evidence.relations.overlap import pair_key_sets
+from coset.evidence.relations.reader import TableReader
 from coset.evidence.relations.selection import Scored, choose
-from coset.evidence.relations.variants import variants_of
 
 WEIGHTS = Path(__file__).parents[1] / "src/coset/evidence/relations/weights.json"
 DIRT = ("light", "medium", "heavy")
@@ -75,9 +77,8 @@ def a_case(
     connection: duckdb.DuckDBPyConnection, tables: list[JoinableTable], database: str, mode: str,
     truths: set[Pair], further: set[Pair],
 ) -> Case:  # fmt: skip
-    columns = gather(connection, tables)
-    overlaps = find_overlaps(connection, tables, variants_of(connection, columns))
-    candidates = candidates_of(tables, overlaps, columns)
+    tables = sorted(tables, key=lambda table: str(table.reference))
+    candidates = candidates_of(connection, tables)
     labels: list[bool | None] = []
     for candidate in candidates:
         pair = place(tables, candidate.left), place(tables, candidate.right)
@@ -86,6 +87,19 @@ def a_case(
         labels.append(True if true else None if back in truths or pair in further or back in further else False)
     found = {(place(tables, c.left), place(tables, c.right)) for c in candidates}
     return Case(database, mode, candidates, labels, truths, len(truths & found), tables)
+
+
+def candidates_of(connection: duckdb.DuckDBPyConnection, tables: list[JoinableTable]) -> list[Candidate]:
+    """Every two columns that are compared; the tables stand in the order of their references."""
+    memory = empty_memory()
+    with memory.connection:
+        remember(memory, connection, tables)
+        known = memory.columns(tables)
+        variants = [variant for each in known.variants.values() for variant in each]
+        pair_key_sets(memory.connection, TableReader(connection, tables), variants)
+        lefts = [column for column in known.columns if column.number in known.variants]
+        neighbours = Neighbours(tables, known, overlaps_of(memory, known, lefts))
+        return [candidate for left in lefts for candidate in neighbours.candidates(neighbours.rights(left))]
 
 
 def loaded(database: CleanDatabase, mode: str) -> tuple[duckdb.DuckDBPyConnection, list[JoinableTable]]:

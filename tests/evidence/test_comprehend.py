@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -18,6 +19,7 @@ from coset.errors import CosetError, Mistake
 from coset.evidence.comprehend import Summary, comprehend
 from coset.evidence.lookup import everything_about, resolve
 from coset.evidence.state import EvidenceState
+from coset.evidence.state.migrations import first_tables
 from coset.evidence.work import here, over_processes
 
 ARTICLE = "Refunds are granted within 30 days when the product is unused. " * 12
@@ -135,6 +137,151 @@ def test_of_a_file_with_many_tables_only_the_changed_one_is_read_again(tmp_path:
         connection.execute("UPDATE sizes SET sold = false WHERE nr = 7")
     assert run(tmp_path).looked_at == 1
     assert run(tmp_path).looked_at == 0
+
+
+def test_of_a_sqlite_file_only_the_changed_table_is_read_again(company: Path):
+    run(company)
+    with sqlite3.connect(company / "shop.db") as connection:
+        connection.execute("UPDATE orders SET status = 'X' WHERE id = 7")
+    looked_at: list[str] = []
+    summary = run(company, progress=lambda done, total, name: looked_at.append(name))
+    assert summary.looked_at == 1 and looked_at == ["shop.orders"]
+    with state_of(company) as state:
+        status = everything_about(state, "shop/orders.status")
+        assert {row["value"]: row["count"] for row in status["value counts"]}["X"] == 1
+    assert run(company).looked_at == 0
+
+
+def test_of_a_dump_only_the_changed_table_is_read_again(tmp_path: Path):
+    def write(status: str) -> None:
+        (tmp_path / "dump.sql").write_text(
+            "CREATE TABLE public.colours (id integer, name text);\n"
+            "CREATE TABLE public.sizes (nr integer, status text);\n"
+            "COPY public.colours (id, name) FROM stdin;\n1\tred\n2\tblue\n\\.\n\n"
+            f"COPY public.sizes (nr, status) FROM stdin;\n1\t{status}\n2\tsold\n\\.\n"
+        )
+
+    write("new")
+    (tmp_path / "coset.yaml").write_text("sources:\n  old: {location: dump.sql}\n")
+    assert run(tmp_path).looked_at == 2
+    write("changed")
+    looked_at: list[str] = []
+    run(tmp_path, progress=lambda done, total, name: looked_at.append(name))
+    assert looked_at == ["old.public.sizes"]
+
+
+RELATIONS = "SELECT * FROM relations ORDER BY id"
+COUNTERS = "SELECT * FROM diagnostics WHERE kind = 'counter_disagrees' ORDER BY id"
+DOCUMENTS = "SELECT * FROM documents ORDER BY reference, kind, title, text"
+
+
+def across_tables(folder: Path) -> list[object]:
+    with state_of(folder) as state:
+        return [state.rows(query) for query in (RELATIONS, COUNTERS, DOCUMENTS)]
+
+
+def test_what_needs_several_tables_is_after_a_refresh_what_a_first_run_finds(company: Path):
+    with sqlite3.connect(company / "shop.db") as connection:
+        connection.execute("CREATE TABLE members (customer TEXT, order_count INTEGER)")
+        connection.execute(
+            "INSERT INTO members SELECT buyer, count(*) FROM (SELECT ltrim(buyer, '#') AS buyer FROM orders) GROUP BY 1"
+        )
+        connection.execute("CREATE TABLE dictionary (field TEXT, meaning TEXT)")
+        rows = [("buyer", "who ordered, as written"), ("status", "P paid, S sent"), ("placed", "day of the order")]
+        connection.executemany("INSERT INTO dictionary VALUES (?, ?)", rows)
+    run(company)
+    before = across_tables(company)
+    assert any(row["kind"] == "dictionary" for row in before[2])
+    with sqlite3.connect(company / "shop.db") as connection:
+        connection.execute("UPDATE members SET order_count = order_count + 1 WHERE customer < 'CUST-0100'")
+        connection.execute("UPDATE dictionary SET meaning = 'P paid, S sent, C cancelled' WHERE field = 'status'")
+        connection.execute("DELETE FROM customers WHERE customer_id > 'CUST-0250'")
+    assert run(company).looked_at == 3
+    refreshed = across_tables(company)
+    assert refreshed != before
+    shutil.rmtree(company / ".coset")
+    run(company)
+    assert across_tables(company) == refreshed
+
+
+def test_relations_are_completed_after_a_kill_between_reading_and_relating(
+    company: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import coset.evidence.comprehend as module
+
+    def die(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "relate", die)
+        with pytest.raises(KeyboardInterrupt):
+            run(company)
+    with state_of(company) as state:
+        assert state.count("tables") == 4 and state.count("relations") == 0
+    summary = run(company)
+    assert summary.looked_at == 0 and summary.relations >= 1
+
+
+def test_relations_of_a_source_that_is_down_are_kept_and_found_again(company: Path):
+    (company / "coset.yaml").write_text("sources:\n  shop: {location: shop.db}\n  list: {location: list.csv}\n")
+    (company / "list.csv").write_text("customer_id,points\n" + "".join(f"CUST-{n:04},{n}\n" for n in range(0, 300, 2)))
+    run(company)
+    wanted = "SELECT * FROM relations WHERE left_table = 'list/list' OR right_table = 'list/list'"
+    with state_of(company) as state:
+        before = state.rows(wanted)
+    assert before
+    (company / "list.csv").rename(company / "away")
+    with sqlite3.connect(company / "shop.db") as connection:
+        connection.execute("UPDATE orders SET status = 'X' WHERE id = 7")
+    assert [name for name, _ in run(company).unreachable] == ["list"]
+    with state_of(company) as state:
+        assert state.rows(wanted) == before
+    (company / "away").rename(company / "list.csv")
+    with sqlite3.connect(company / "shop.db") as connection:
+        connection.execute("UPDATE orders SET status = 'Y' WHERE id = 7")
+    run(company)
+    with state_of(company) as state:
+        assert state.rows(wanted) == before
+
+
+def test_names_of_a_family_join_in_the_session_as_found(company: Path):
+    from coset.session import QuerySession
+
+    (company / "listing.csv").write_text("symbol,company\n" + "".join(f"{s * 3},Company {s}\n" for s in "ABCDEF"))
+    (company / "coset.yaml").write_text((company / "coset.yaml").read_text() + "  exchange: {location: listing.csv}\n")
+    run(company)
+    with state_of(company) as state:
+        [relation] = state.rows("SELECT * FROM relations WHERE kind = 'table_name'")
+    assert relation["left_columns"] == ["exchange/listing.symbol"]
+    with QuerySession(load_environment(company)) as session:
+        joined = session.sql(
+            f"SELECT l.k FROM (SELECT {relation['left_expression']} AS k FROM exchange.listing) l "
+            f"JOIN (SELECT {relation['right_expression']} AS k) r USING (k) ORDER BY l.k"
+        )
+    assert [row[0] for row in joined.rows()] == ["AAA", "BBB", "CCC", "DDD", "EEE", "FFF"]
+
+
+def test_a_state_of_an_earlier_version_is_brought_forward_and_read_again(company: Path):
+    folder = load_environment(company).state_folder
+    folder.mkdir(parents=True)
+    with duckdb.connect(str(folder / "state.duckdb")) as connection:
+        connection.execute("CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR)")
+        first_tables(connection)
+        connection.execute("INSERT INTO meta VALUES ('version', '1'), ('relations', '{}')")
+        connection.execute("INSERT INTO notes VALUES (1, 'shop/orders', 'kept', now()::TIMESTAMP)")
+    summary = run(company)
+    assert summary.looked_at == 4 and summary.relations >= 1
+    with state_of(company) as state:
+        assert [note.text for note in state.notes()] == ["kept"]
+
+
+def test_hashes_of_another_engine_are_not_compared(company: Path):
+    run(company)
+    before = across_tables(company)
+    with EvidenceState.open(load_environment(company).state_folder) as state:
+        state.set_meta("hashed_by", "0.0")
+    assert run(company).looked_at == 4
+    assert across_tables(company) == before
 
 
 def test_what_is_gone_is_forgotten_and_what_is_down_is_kept(company: Path):

@@ -9,12 +9,9 @@ import duckdb
 import pytest
 
 from coset.errors import Mistake
-from coset.evidence.diagnostics import (
-    diagnose_column,
-    diagnose_counters,
-    diagnose_table,
-    diagnostic_aggregates,
-)
+from coset.evidence.diagnostics import Counts, diagnose_column, diagnose_counters, diagnose_table
+from coset.evidence.profiles import profile_table
+from coset.evidence.sampled_rows import sampled_rows
 from coset.session.guard import check, parse
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -518,17 +515,23 @@ def test_shares_from_a_sample_hold_the_truth_within_their_error(connection):
     assert diagnose_column(connection, "large", "v", "VARCHAR", rows=60_000) == [found]
 
 
-def test_aggregates_of_a_profile_can_stand_in_for_the_own_pass(connection):
-    connection.execute("CREATE TABLE two AS SELECT ' x' || i AS a, i::DOUBLE AS b FROM range(20000) r(i)")
-    columns = [("a", "VARCHAR"), ("b", "DOUBLE")]
-    asked = [(name, key, sql) for name, kind in columns for key, sql in diagnostic_aggregates(name, kind).items()]
-    (row,) = connection.execute(f"SELECT {', '.join(sql for _, _, sql in asked)} FROM two").fetchall()
-    counted = {
-        name: {key: value for (of, key, _), value in zip(asked, row, strict=True) if of == name} for name, _ in columns
-    }
+def test_what_a_profile_counted_and_sampled_stands_in_for_an_own_pass(connection):
+    connection.execute(
+        """CREATE TABLE two AS SELECT ' x' || i AS a, i::DOUBLE AS b, CASE WHEN i = 77 THEN 'N/A' ELSE 'y' || i END AS c,
+        repeat('long-', 100) AS d, DATE '2020-01-01' AS e, {'k': 1} AS f, [i] AS g, NULL AS h FROM range(20000) r(i)"""
+    )
+    columns = [(row[0], row[1]) for row in connection.execute("DESCRIBE two").fetchall()]
     own = diagnose_table(connection, "two", columns, rows=20_000)
     assert own["a"][0].kind == "padding" and own["a"][0].share.value == 1
-    assert diagnose_table(connection, "two", columns, rows=20_000, counted=counted) == own
+    assert (own["c"][0].kind, own["c"][0].share.value) == ("null_tokens", 1 / 20_000)
+    kinds = {name: [each.kind for each in found] for name, found in own.items()}
+    assert kinds["d"] == kinds["e"] == kinds["f"] == ["constant"]
+    assert (kinds["g"], kinds["h"]) == ([], ["empty"])
+    sample = sampled_rows(connection, "two", columns, rows=20_000)
+    profiles = profile_table(connection, "two", columns, rows=20_000, sample=sample)
+    counted = {name: profile.counts for name, profile in profiles.items()}
+    assert counted["c"] == Counts(present=20_000, constant=False, padded=0, null_words=1)
+    assert diagnose_table(connection, "two", columns, rows=20_000, counted=counted, sample=sample) == own
 
 
 def test_a_counter_that_disagrees_with_its_rows(connection):

@@ -40,6 +40,8 @@ def column(values: list[str | None], name: str = "text") -> duckdb.DuckDBPyConne
 def facets(values: list[str | None], name: str = "text") -> dict[str, TextFacet]:
     connection = column(values, name)
     found = find_facets(connection, "t", name, "VARCHAR", rows=len(values))
+    glance = [value[:301] for value in values if value is not None][:1_000]
+    assert find_facets(connection, "t", name, "VARCHAR", rows=len(values), glance=glance) == found
     for facet in found:
         check(parse(f"SELECT {facet.expression} FROM src.t"), lambda table: True)
     return {facet.name: facet for facet in found}

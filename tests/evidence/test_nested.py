@@ -30,6 +30,9 @@ def paths(
     connection: duckdb.DuckDBPyConnection, type: str = "VARCHAR", name: str = "c"
 ) -> dict[tuple[str, ...], NestedPath]:
     found = find_paths(connection, "t", name, type)
+    if type == "VARCHAR":
+        texts = connection.execute("SELECT left(c, 301) FROM t AS t(c) WHERE c IS NOT NULL LIMIT 1000").fetchall()
+        assert find_paths(connection, "t", name, type, glance=[text for (text,) in texts]) == found
     for path in found:
         check(parse(f"SELECT {path.expression} FROM src.t"), lambda table: True)
         if path.keys_expression:

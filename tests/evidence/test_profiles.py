@@ -1,4 +1,4 @@
-"""Profiles against the real engine: every type, every degenerate table, and the sketches that joins are found with."""
+"""Profiles against the real engine: every type, every degenerate table, and how keys are told."""
 
 from __future__ import annotations
 
@@ -6,21 +6,15 @@ import duckdb
 import pytest
 
 from coset.evidence import profiles as profiles_module
-from coset.evidence.column_expressions import column_kind, normalised
 from coset.evidence.objects import Share
 from coset.evidence.profiles import (
     MeasuredProfile,
-    TableToProfile,
     profile_table,
-    profile_tables,
     profile_without_values,
     share,
-    tables_together,
     without_values,
 )
 from coset.evidence.shapes import looks_like_date, looks_like_number, shape
-
-WHOLE = 2**64
 
 
 @pytest.fixture
@@ -94,7 +88,7 @@ def test_tables_without_rows_and_columns_of_nulls_have_empty_profiles(connection
     nulls = profiled(connection, "SELECT NULL::VARCHAR AS s, NULL::DOUBLE AS d, NULL::INTEGER[] AS l FROM range(3)")
     for profile in nulls.values():
         assert (profile.nulls, profile.distinct, profile.minimum, profile.mean) == (Share(1.0), 0, None, None)
-        assert (profile.unique, profile.sketch, profile.examples) == (None, (), ())
+        assert (profile.unique, profile.examples) == (None, ())
 
 
 def test_names_with_quotes_and_slashes_are_quoted(connection):
@@ -124,7 +118,6 @@ def test_a_cell_of_fifty_megabytes_never_leaves_the_engine_whole(connection):
     assert (found["s"].maximum_length, found["s"].minimum, len(found["s"].maximum)) == (25_000_001, "short", 200)
     assert max(len(value) for value in (*found["s"].examples, *found["b"].examples)) == 200
     assert (found["b"].distinct, found["b"].maximum_length) == (2, 20_000_000)
-    assert found["s"].sketch == ()
 
 
 def test_bytes_that_are_no_text_and_replacement_characters_are_harmless(connection):
@@ -165,93 +158,17 @@ def test_large_tables_estimate_distinct_values_and_count_those_of_keys(connectio
     monkeypatch.setattr(profiles_module, "EXACT_ROWS", 1_000)
     found = profiled(
         connection,
-        "SELECT i AS key, i // 2 AS pair, 'v' || i % 7 AS few, i % 50000 AS many FROM range(100_000) AS r(i)",
+        """SELECT i AS key, i // 2 AS pair, 'v' || i % 7 AS few, i % 50000 AS many, least(i, 99_998) AS once_more,
+            i % 95_000 AS nearly FROM range(100_000) AS r(i)""",
     )
     assert (found["key"].distinct, found["key"].distinct_exact, found["key"].unique) == (100_000, True, True)
     assert (found["few"].distinct_exact, found["few"].unique) == (False, False)
     for name, truth in (("pair", 50_000), ("few", 7), ("many", 50_000)):
         assert found[name].distinct == pytest.approx(truth, rel=0.15)
     assert found["pair"].unique is False
-
-
-# ---- sketches
-
-
-def jaccard(left: MeasuredProfile, right: MeasuredProfile) -> float:
-    bound = min(left.sketch_bound, right.sketch_bound)
-    one, other = ({value for value in profile.sketch if value < bound} for profile in (left, right))
-    return len(one & other) / len(one | other)
-
-
-def test_a_sketch_joins_values_that_differ_in_case_blanks_and_separators(connection):
-    found = profiled(
-        connection,
-        """SELECT 'AB-' || i AS a, ' ab ' || i AS b, '#Ab_' || i || ' ' AS c, i AS n, '00' || i AS padded, i || '.0' AS text,
-            i::DOUBLE AS whole, i + 0.5 AS measure, DATE '2020-01-01' + i::INTEGER AS d,
-            (DATE '2020-01-01' + i::INTEGER)::TIMESTAMP AS ts, strftime(DATE '2020-01-01' + i::INTEGER, '%Y/%m/%d') AS written
-        FROM range(500) AS r(i)""",
-    )
-    assert found["a"].sketch == found["b"].sketch == found["c"].sketch
-    assert len(found["a"].sketch) == 500
-    assert found["a"].sketch_bound == WHOLE
-    assert found["n"].sketch == found["padded"].sketch == found["text"].sketch == found["whole"].sketch
-    assert found["d"].sketch == found["ts"].sketch == found["written"].sketch
-    assert (found["measure"].sketch, found["measure"].sketch_bound) == ((), 0)
-    assert list(found["a"].sketch) == sorted(set(found["a"].sketch))
-
-
-def test_sketches_of_large_and_small_columns_estimate_how_much_they_share(connection, monkeypatch):
-    monkeypatch.setattr(profiles_module, "EXACT_ROWS", 1_000)
-    large = profiled(connection, "SELECT 'ID-' || i AS k, i AS n FROM range(120_000) AS r(i)")
-    half = profiled(connection, "SELECT 'id_' || i AS k, i AS n FROM range(60_000, 120_000) AS r(i)")
-    few = profiled(connection, "SELECT 'id ' || i AS k, i::VARCHAR AS n FROM range(300) AS r(i)")
-    for name in ("k", "n"):
-        assert len(large[name].sketch) == 1024
-        assert large[name].sketch_bound == large[name].sketch[-1] + 1
-        assert jaccard(large[name], half[name]) == pytest.approx(0.5, abs=0.08)
-        below = {value for value in few[name].sketch if value < large[name].sketch_bound}
-        assert below <= set(large[name].sketch)
-    assert large["k"].sketch_bound / WHOLE == pytest.approx(1024 / 120_000, rel=0.2)
-
-
-def test_prose_has_no_sketch(connection):
-    found = profiled(connection, "SELECT repeat('many words ', 10) || i AS s FROM range(50) AS r(i)")
-    assert (found["s"].sketch, found["s"].sketch_bound) == ((), 0)
-
-
-@pytest.mark.parametrize("value", ["'infinity'::TIMESTAMP", "TIMESTAMP_NS '2262-01-01'", "'-infinity'::DATE"])
-def test_normalising_never_raises(connection, value):
-    kind = column_kind(connection.execute(f"SELECT typeof({value})").fetchone()[0])
-    assert connection.execute(f"SELECT {normalised('x', kind)} FROM (SELECT {value} AS x)").fetchone()
-
-
-# ---- many tables at once
-
-
-def test_small_tables_of_one_shape_are_read_together_with_the_same_result_as_alone(connection):
-    tables = []
-    for number in range(7):
-        connection.execute(
-            f"""CREATE TABLE s{number} AS SELECT 'D-' || i AS d, (i * 0.5)::FLOAT AS price, i % 3 AS few, [i] AS l
-            FROM range({number * 40}) AS r(i)"""
-        )
-        tables.append(TableToProfile(f"s{number}", tuple(columns_of(connection, f"s{number}")), number * 40))
-    together = dict(profile_tables(connection, tables))
-    assert sorted(together) == list(range(7))
-    for place, table in enumerate(tables):
-        alone = profile_table(connection, table.relation, table.columns, rows=table.rows)
-        assert together[place] == alone
-
-
-def test_only_small_tables_of_one_shape_share_a_statement():
-    narrow, other = (("a", "INTEGER"),), (("b", "INTEGER"),)
-    tables = [
-        TableToProfile("t0", narrow, 10), TableToProfile("t1", other, 10), TableToProfile("t2", narrow, 10_000_000),
-        TableToProfile("t3", narrow, 10),
-    ]  # fmt: skip
-    assert sorted(tables_together(tables)) == [[0, 3], [1], [2]]
-    many = [TableToProfile(f"t{number}", narrow, 10) for number in range(250)]
-    assert [len(batch) for batch in tables_together(many)] == [100, 100, 50]
+    # One value that occurs twice is only told by counting all; values that repeat now and then show in a part of them.
+    assert (found["once_more"].distinct, found["once_more"].unique) == (99_999, False)
+    assert found["nearly"].unique is False
 
 
 # ---- without values, and what the engine cannot do
@@ -264,7 +181,7 @@ def test_schema_only_profiles_hold_no_value(connection):
     full = profile_table(connection, "secret", columns, rows=1)
     for profile in (*bare.values(), *(without_values(each) for each in full.values())):
         assert (profile.minimum, profile.maximum, profile.mean, profile.deviation) == (None, None, None, None)
-        assert (profile.examples, profile.shapes, profile.top, profile.sketch) == ((), (), (), ())
+        assert (profile.examples, profile.shapes, profile.top) == ((), (), ())
         assert (profile.rows, profile.distinct, profile.nulls) == (1, 1, Share(0.0))
     assert bare["name"].mean_length == 4.0
 

@@ -14,7 +14,7 @@ import pytest
 
 from coset.environment.source import Column, ForeignKey
 from coset.evidence.objects import Reference, Relation
-from coset.evidence.relations import TABLE_NAME, JoinableTable, find_relations
+from coset.evidence.relations import JoinableTable, find_relations
 from coset.session.guard import check, parse
 
 
@@ -180,7 +180,9 @@ def test_values_that_name_the_tables_of_a_family(connection):
     relation = only(find_relations(connection, [family, listing]))
     assert relation.kind == "table_name"
     assert (str(relation.left[0]), str(relation.right[0])) == ("shop/listing.symbol", "trade/trades")
-    assert relation.right_expression == f'"{TABLE_NAME}"'
+    named = connection.execute(f"SELECT {relation.right_expression}").fetchall()
+    assert [row[0] for row in named] == list(names), "the names stand in the expression, which needs no table"
+    check(parse(f"SELECT {relation.right_expression}"), lambda _: True)
     assert relation.left_match.value == pytest.approx(90 / 91)
     assert relation.right_match.value == pytest.approx(90 / len(names))
     assert relation.unmatched_left == ("ZZZZ1",)

@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from coset.evidence.profiles import profile_table
+from coset.evidence.sampled_rows import sampled_rows
 from coset.evidence.value_groups import role_of, value_groups
 
 
@@ -20,7 +21,10 @@ def groups_of(connection, select, rows=None):
     columns = [(row[0], row[1]) for row in connection.execute("DESCRIBE grouped").fetchall()]
     rows = rows or connection.execute("SELECT count(*) FROM grouped").fetchone()[0]
     profiles = profile_table(connection, "grouped", columns, rows=rows)
-    return value_groups(connection, "grouped", columns, profiles, rows=rows)
+    counted = value_groups(connection, "grouped", columns, profiles, rows=rows)
+    sample = sampled_rows(connection, "grouped", columns, rows=rows)
+    assert value_groups(connection, "grouped", columns, profiles, rows=rows, sample=sample) == counted
+    return counted
 
 
 def test_a_small_dictionary_is_complete_with_counts_and_nulls(connection):
@@ -37,6 +41,16 @@ def test_a_small_dictionary_is_complete_with_counts_and_nulls(connection):
     assert (found["kind"].values, found["kind"].role) == ((("0", 4), ("1", 3), ("2", 3)), "codes")
     assert found["d"].values == (("0.0", 5), ("1.0", 5))
     assert found["e"].values == (("b0", 5), ("b1", 5))
+
+
+def test_values_of_equal_counts_are_in_the_same_order_whether_counted_by_statement_or_from_the_sample(connection):
+    found = groups_of(
+        connection,
+        """SELECT CASE WHEN i % 121 < 119 THEN CASE i % 3 WHEN 0 THEN 'Ä' WHEN 1 THEN 'z' ELSE '' END || i % 121 END AS s,
+            CASE i % 5 WHEN 0 THEN NULL WHEN 1 THEN 'x' WHEN 2 THEN 'ß' ELSE '' END AS few FROM range(3_630) AS r(i)""",
+    )
+    assert (found["s"].complete, found["few"].complete) == (False, True)
+    assert found["few"].values == (("", 1452), ("x", 726), ("ß", 726), (None, 726))
 
 
 def test_a_large_dictionary_is_top_and_tail_and_says_so(connection):

@@ -7,7 +7,6 @@ are kept in the state folder and read again only when the files changed. Reads n
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import hashlib
 import json
@@ -20,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from coset.environment.configuration import Environment
-from coset.environment.source import Column, ForeignKey, Source, SourceSettings, Table
+from coset.environment.source import EMPTY, HIDDEN, NO_TABLE, Column, ForeignKey, Source, SourceSettings, Table
 from coset.environment.sources import open_source
 from coset.errors import CosetError, Mistake
 
-LISTING_VERSION = 1
+LISTING_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,11 @@ class SourceListing:
     schema_only: bool = False
     skipped: tuple[tuple[str, str], ...] = ()
     fingerprint: str | None = None
+
+    @property
+    def damaged(self) -> tuple[tuple[str, str], ...]:
+        """Those of the files passed over that should have held tables."""
+        return tuple((file, reason) for file, reason in self.skipped if reason not in {HIDDEN, NO_TABLE, EMPTY})
 
 
 class Catalogue:
@@ -205,22 +209,29 @@ def _listed_tables(source: Source, fingerprint: str | None, cache: Path) -> tupl
     settings = source.settings
     key = None
     if fingerprint is not None:
-        text = json.dumps([LISTING_VERSION, settings.kind, settings.location, str(settings.limits), fingerprint])
-        key = hashlib.sha256(text.encode()).hexdigest()
+        # Digests, because a location may have secrets in it.
+        text = json.dumps([LISTING_VERSION, settings.kind, settings.location, str(settings.limits)])
+        same = hashlib.sha256(text.encode()).hexdigest()
+        key = hashlib.sha256(f"{same} {fingerprint}".encode()).hexdigest()
         try:
             kept = json.loads(cache.read_text(encoding="utf-8"))
+            tables = [_table_from(item) for item in kept["tables"]] if kept["same"] == same else []
             if kept["key"] == key:
-                return [_table_from(item) for item in kept["tables"]], [tuple(item) for item in kept["skipped"]]
+                return tables, [tuple(item) for item in kept["skipped"]]
+            tokens = kept["tokens"]
+            source.remember((table, tokens[table.native_name]) for table in tables if table.native_name in tokens)
         except (OSError, ValueError, KeyError, TypeError):
             pass  # No cache, or one of another version: list again.
     tables = source.tables()
     skipped = [(str(path), str(why)) for path, why in getattr(source, "skipped", [])]
     if key is not None and not settings.schema_only:
-        content = {"key": key, "tables": [dataclasses.asdict(table) for table in tables], "skipped": skipped}
+        content = {
+            "key": key, "same": same, "tables": tables, "tokens": source.tokens_listed(), "skipped": skipped,
+        }  # fmt: skip
         try:
             cache.parent.mkdir(parents=True, exist_ok=True)
             part = cache.with_suffix(f".{os.getpid()}.part")
-            part.write_text(json.dumps(content), encoding="utf-8")
+            part.write_text(json.dumps(content, default=vars), encoding="utf-8")
             part.replace(cache)
         except OSError:
             pass  # A state folder that cannot be written only costs time.

@@ -76,6 +76,8 @@ class EnvironmentEntry(BaseModel):
     sources: dict[str, SourceEntry] = Field(min_length=1)
     secrets_file: str | None = None
     state_folder: str | None = None
+    identities: str | None = None
+    """A file with identities of the user's own, in the form of the shipped inventory."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class Environment:
     sources: dict[str, SourceEntry]
     secrets_file: Path
     state_folder: Path
+    identities_file: Path | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -183,7 +186,8 @@ def parse_environment(text: str, file: Path) -> Environment:
         raise Mistake(f"{file.name}: {'; '.join(problems)}")
     state = file.parent / (entry.state_folder or STATE_FOLDER)
     secrets = file.parent / entry.secrets_file if entry.secrets_file else state / SECRETS_FILE
-    return Environment(path=file, sources=entry.sources, secrets_file=secrets, state_folder=state)
+    own = file.parent / entry.identities if entry.identities else None
+    return Environment(path=file, sources=entry.sources, secrets_file=secrets, state_folder=state, identities_file=own)
 
 
 def check_source_name(name: str) -> str | None:

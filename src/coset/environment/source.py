@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 TableKind = Literal["table", "view", "collection", "file", "sheet"]
 
+HIDDEN, NO_TABLE, EMPTY = "is hidden", "is not a kind of file that holds tables", "is empty"
+"""Why a file is passed over though nothing is wrong with it."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -163,6 +166,14 @@ class Source(ABC):
     def fingerprint(self) -> str | None:
         """A cheap text that is equal only while `tables()` would answer the same; None when only asking can tell."""
         return None
+
+    def tokens_listed(self) -> dict[str, str]:
+        """By native name, the change tokens under which `tables()` saw what a later listing may take from it as it was;
+        empty for sources that are listed at once."""
+        return {}
+
+    def remember(self, tables: Iterable[tuple[Table, str]]) -> None:
+        """Tables of an earlier listing with their tokens of then: `tables()` need not look into what has them still."""
 
     def pushes_for(self, table: Table, column: str) -> frozenset[Operation]:
         """What of `pushes` holds for one column."""

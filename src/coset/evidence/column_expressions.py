@@ -1,4 +1,4 @@
-"""SQL over one column that is safe at any size: names quoted, long cells cut, values brought to a form that joins.
+"""SQL over one column that is safe at any size: names quoted, long cells cut.
 
 In: a column's name and DuckDB type. Out: pieces of DuckDB SQL. Nothing here runs anything.
 """
@@ -6,7 +6,6 @@ In: a column's name and DuckDB type. Out: pieces of DuckDB SQL. Nothing here run
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Literal
 
 ColumnKind = Literal[
@@ -61,18 +60,24 @@ def shown(expression: str, kind: ColumnKind) -> str:
     """The value as text of at most `SHOWN_CHARACTERS`."""
     if kind in ("text", "json"):
         cut = f"left({expression}, {SHOWN_CHARACTERS})"
-        return f"CASE WHEN strlen({expression}) > {LONG_BYTES} THEN {cut} ELSE {expression} END"
+        return f"CASE WHEN strlen({expression}) > {LONG_BYTES} THEN {cut} ELSE {_as_text(expression, kind)} END"
     if kind == "blob":
         # A blob's text is its bytes, escaped; only its beginning is turned into text.
         return f"CAST({expression}[1:{SHOWN_CHARACTERS // 4}] AS VARCHAR)"
     return f"left(CAST({expression} AS VARCHAR), {SHOWN_CHARACTERS})"
 
 
+def _as_text(expression: str, kind: ColumnKind) -> str:
+    """A piece of JSON is text, not JSON, and what stands beside it must be text as well."""
+    return f"CAST({expression} AS VARCHAR)" if kind == "json" else expression
+
+
 def counted(expression: str, kind: ColumnKind) -> str:
     """What stands for the value when distinct values are counted: itself, or the ends and the size of a long one."""
     if kind in ("text", "json"):
         ends = f"left({expression}, {HASHED_CHARACTERS}) || right({expression}, 1000) || strlen({expression})"
-        return f"CASE WHEN strlen({expression}) > {4 * HASHED_CHARACTERS} THEN {ends} ELSE {expression} END"
+        short = _as_text(expression, kind)
+        return f"CASE WHEN strlen({expression}) > {4 * HASHED_CHARACTERS} THEN {ends} ELSE {short} END"
     if kind == "blob":
         # Slices of a long blob can only be joined as text of their bytes.
         size = f"octet_length({expression})"
@@ -81,46 +86,3 @@ def counted(expression: str, kind: ColumnKind) -> str:
     if kind in ("nested", "other"):
         return f"hash({expression})"
     return expression
-
-
-def normalised(
-    expression: str, kind: ColumnKind, *, separators: Sequence[str] | None = None, numeric: bool = False
-) -> str:
-    """The value as lower-case letters and digits, so that `A-12`, `a 12` and `A12` are one; 7 for 7.0.
-
-    `separators` are the characters to leave out where they are known (many times faster over many rows than the
-    pattern that leaves out all); `numeric` is for text that holds numbers, so that `007` and `7.0` meet the number 7.
-    NULL for values without a letter or digit.
-    """
-    if kind == "integer":
-        return f"CAST({expression} AS VARCHAR)"
-    if kind in ("float", "decimal"):
-        number = f"CAST({expression} AS DOUBLE)"
-        return _whole_number(number, f"CASE WHEN isfinite({number}) THEN CAST({expression} AS VARCHAR) END")
-    if kind == "date":
-        return f"replace(CAST({expression} AS VARCHAR), '-', '')"
-    if kind == "timestamp":
-        # Midnight is written as the date, so that dates and timestamps meet; other moments only meet other timestamps
-        # (as text they would cost ten times as much).
-        day = f"replace(CAST(CAST({expression} AS DATE) AS VARCHAR), '-', '')"
-        moment = f"CAST(epoch_us(CAST({expression} AS TIMESTAMP)) AS VARCHAR)"
-        return f"CASE WHEN {expression} = CAST({expression} AS DATE) THEN {day} ELSE {moment} END"
-    text = shown(expression, "text") if kind == "text" else f"CAST({expression} AS VARCHAR)"
-    if separators is None:
-        stripped = rf"regexp_replace(lower({text}), '[^\p{{L}}\p{{M}}\p{{N}}]+', '', 'g')"
-    else:
-        stripped = _without(f"lower({text})", separators)
-    stripped = f"nullif({stripped}, '')"
-    return _whole_number(f"TRY_CAST({text} AS DOUBLE)", stripped) if numeric else stripped
-
-
-def _whole_number(number: str, otherwise: str) -> str:
-    # Beyond 10^15 a double no longer holds every whole number.
-    whole = f"{number} = trunc({number}) AND abs({number}) < 1e15"
-    return f"CASE WHEN {whole} THEN CAST(TRY_CAST({number} AS BIGINT) AS VARCHAR) ELSE {otherwise} END"
-
-
-def _without(text: str, characters: Sequence[str]) -> str:
-    for character in characters:
-        text = f"replace({text}, {literal(character)}, '')"
-    return text

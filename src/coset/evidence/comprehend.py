@@ -7,27 +7,34 @@ any moment, it has kept every table it was done with; a source that is down keep
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from coset.environment.catalogue import Catalogue, SourceListing
 from coset.environment.configuration import Environment
 from coset.environment.source import Source, Table
+from coset.errors import CosetError
 from coset.evidence.counters import counter_diagnostics
 from coset.evidence.dictionaries import dictionary_documents
 from coset.evidence.documents import file_documents, source_documents
 from coset.evidence.examine import Examination, TableEvidence, Unit, batches, examine, make_unit_readable, with_problem
 from coset.evidence.families import Family, find_families
+from coset.evidence.objects import Relation
 from coset.evidence.reading import content_digest, forget_samples, open_connection, union_token
-from coset.evidence.relations import JoinableTable, find_relations
+from coset.evidence.relations import JoinableTable, relate
 from coset.evidence.state import EvidenceState, KnownTable
-from coset.evidence.state.evidence_state import family_row
-from coset.evidence.state.rows import reference_of, shape_of
+from coset.evidence.state.evidence_state import RELATIONS_FOUND, family_row
+from coset.evidence.state.rows import reference_of, shape_of, table_of
 from coset.evidence.work import Spread, over_processes
+from coset.session.local_tables import quoted
 
 Progress = Callable[[int, int, str], None]
 """Called as work is done: units done, units in all, what was just finished."""
@@ -43,6 +50,8 @@ class Summary:
     relations: int
     problems: tuple[tuple[str, str], ...]
     unreachable: tuple[tuple[str, str], ...]
+    damaged: tuple[tuple[str, str], ...]
+    """Files of sources that can be read otherwise, each with the reason why it cannot."""
     seconds: float
 
 
@@ -89,9 +98,13 @@ class _Run:
         pending = self._pending(everything)
         total = sum(len(units) for units in pending.values())
         problems = self._look_at(pending, total)
-        if total or removed or self.state.meta("relations") is None:
+        if self.state.meta(RELATIONS_FOUND) is None:
             self.state.store_families(list(self._family_rows()))
-            self._relate_and_document()
+            try:
+                self._relate_and_document()
+            except CosetError as error:
+                # A source that went away meanwhile: what is known stays, and the next run finds the relations.
+                problems.append(("relations", str(error)))
         unreachable = tuple((item.name, item.problem) for item in self.catalogue.listings.values() if item.problem)
         return Summary(
             units=sum(map(len, self.units.values())),
@@ -100,33 +113,56 @@ class _Run:
             relations=self.state.count("relations"),
             problems=tuple(problems),
             unreachable=unreachable,
+            damaged=tuple(item for listing in self.catalogue.listings.values() for item in listing.damaged),
             seconds=time.monotonic() - started,
         )
 
     def _remove_gone(self) -> int:
         present = {str(reference_of(name, unit.table)) for name, units in self.units.items() for unit in units}
         down = {name for name, listing in self.catalogue.listings.items() if listing.problem}
-        rows = self.state.rows("SELECT reference, source FROM tables")
-        gone = [row["reference"] for row in rows if row["reference"] not in present and row["source"] not in down]
+        rows = self.state.rows("SELECT reference, source, name FROM tables")
+        missing = [row for row in rows if row["reference"] not in present and row["source"] not in down]
+        gone: list[str] = []
+        for row in missing:
+            if problem := self._why_damaged(row["source"], row["name"]):
+                self.state.store_problem(row["reference"], problem)
+            else:
+                gone.append(row["reference"])
         self.state.remove_tables(gone)
         return len(gone)
+
+    def _why_damaged(self, source: str, table: str) -> str | None:
+        """Of a table that is not listed any more: why its file cannot be read, when the file is still there."""
+        listing = self.catalogue.listings.get(source)
+        for file, reason in listing.damaged if listing else ():
+            if Path(file).name.split(".")[0].lower() == table.lower():
+                return f"{Path(file).name} {reason}"
+        return None
 
     def _pending(self, everything: bool) -> dict[str, list[Unit]]:
         """The units that are new, changed, or had a problem the last time."""
         known = self.state.known_tables()
         pending: dict[str, list[Unit]] = {}
-        for name, units in self.units.items():
-            changed = [
-                unit
-                for unit in units
-                if everything or not self._is_known(name, unit, known.get(self._place(name, unit)))
-            ]
-            if changed:
-                pending[name] = changed
+        with ExitStack() as stack:
+
+            @functools.cache
+            def digesting() -> duckdb.DuckDBPyConnection:
+                return stack.enter_context(open_connection())
+
+            for name, units in self.units.items():
+                changed = [
+                    unit
+                    for unit in units
+                    if everything or not self._is_known(name, unit, known.get(self._place(name, unit)), digesting)
+                ]
+                if changed:
+                    pending[name] = changed
         return pending
 
-    def _is_known(self, name: str, unit: Unit, known: KnownTable | None) -> bool:
-        """Whether the state holds what the unit is now."""
+    def _is_known(
+        self, name: str, unit: Unit, known: KnownTable | None, digesting: Callable[[], duckdb.DuckDBPyConnection]
+    ) -> bool:
+        """Whether the state holds what the unit is now. `digesting` gives a connection for digests of content."""
         source = self.catalogue.sources[name]
         if known is None or known.problem or known.shape != shape_of(unit.table):
             return False
@@ -134,14 +170,16 @@ class _Run:
             return True
         if known.token is None:
             return False
-        token = _token(source, unit)
-        if token == known.token:
-            return True
-        if known.digest is None:
-            return False
-        with open_connection() as connection:
-            readable = make_unit_readable(connection, source, unit, self.environment.state_folder, "digested")
-            same = content_digest(readable, unit.table) == known.digest
+        try:
+            token = _token(source, unit)
+            if token == known.token:
+                return True
+            if known.digest is None:
+                return False
+            readable = make_unit_readable(digesting(), source, unit, self.environment.state_folder, "digested")
+            same = readable.sampled is None and content_digest(readable, unit.table) == known.digest
+        except CosetError:
+            return False  # Looking at it will say why.
         if same:
             self.state.renew_token(self._place(name, unit), token)
         return same
@@ -165,9 +203,9 @@ class _Run:
         problems: list[tuple[str, str]] = []
         done = 0
         for task, answer in self.spread(examine, tasks):
-            for evidence in _evidence_of(task, answer):
-                family = str(reference_of(evidence.source, evidence.table)) if "{}" in evidence.table.name else None
-                self.state.store_table(evidence, family)
+            evidences = _evidence_of(task, answer)
+            self.state.store_tables(evidences)
+            for evidence in evidences:
                 done += 1
                 name = f"{evidence.source}.{evidence.table.qualified_name}"
                 if evidence.problem:
@@ -187,32 +225,64 @@ class _Run:
                     )  # fmt: skip
 
     def _relate_and_document(self) -> None:
-        """What needs more than one table: joins, counters that disagree with what they count, data dictionaries."""
-        readable = {row["reference"] for row in self.state.rows("SELECT reference FROM tables WHERE problem IS NULL")}
-        with open_connection() as connection:
-            tables: list[JoinableTable] = []
-            for name, units in self.units.items():
-                source = self.catalogue.sources[name]
-                if source.settings.schema_only:
+        """What needs more than one table: joins, counters that disagree with what they count, data dictionaries. Only
+        tables that something new must be asked of are read."""
+        units = self._joinable()
+        tables = list(units)
+        opened: set[JoinableTable] = set()
+        with open_connection() as connection, self.state.transaction():
+
+            def open_table(table: JoinableTable) -> None:
+                if table not in opened:
+                    source, view = self.catalogue.sources[table.reference.source], table.relation.strip('"')
+                    readable = make_unit_readable(connection, source, units[table], self.environment.state_folder, view)
+                    if readable.relation != table.relation:
+                        connection.execute(f"CREATE VIEW {table.relation} AS FROM {readable.relation}")
+                    opened.add(table)
+
+            changed = self.state.joins.changed()
+            relations = relate(self.state.joins, connection, tables, open_table)
+            # Counters are compared again where they or the rows they count changed, or the join between the two.
+            recounted = self.state.store_relations(relations, self._out_of_reach()) | changed
+            recounted |= {_right_table(each) for each in relations if str(table_of(each.left[0])) in changed}
+            compared = [each for each in relations if _right_table(each) in recounted]
+            self.state.store_counters(counter_diagnostics(connection, tables, compared, open_table), list(recounted))
+            named = self.state.holders_of_column_names()
+            dictionaries = [table for table in tables if str(table.reference) in named]
+            for table in dictionaries:
+                open_table(table)
+            found = dictionary_documents(connection, tables, dictionaries)
+            self.state.store_documents([*self._stated_documents(), *found])
+            self.state.set_meta(RELATIONS_FOUND, json.dumps({"tables": len(tables)}))
+
+    def _joinable(self) -> dict[JoinableTable, Unit]:
+        """The tables that can be read and whose values may be looked at, as relation finding wants them."""
+        known = {row["reference"]: row for row in self.state.rows("SELECT * FROM tables WHERE problem IS NULL")}
+        tables: dict[JoinableTable, Unit] = {}
+        for name, units in self.units.items():
+            if self.catalogue.sources[name].settings.schema_only:
+                continue
+            for unit in units:
+                place = reference_of(name, unit.table)
+                row = known.get(str(place))
+                if row is None:
                     continue
-                for unit in units:
-                    place = reference_of(name, unit.table)
-                    if str(place) not in readable:
-                        continue
-                    view = f"table_{len(tables)}"
-                    relation = make_unit_readable(connection, source, unit, self.environment.state_folder, view)
-                    tables.append(
-                        JoinableTable(
-                            reference=place, relation=relation.relation, columns=unit.table.columns,
-                            rows=relation.sampled or relation.rows, primary_key=unit.table.primary_key,
-                            foreign_keys=unit.table.foreign_keys, members=tuple(member.name for member in unit.members),
-                        )
-                    )  # fmt: skip
-            relations = find_relations(connection, tables, seed=self.seed)
-            self.state.store_relations(relations)
-            self.state.store_counters(counter_diagnostics(connection, tables, relations))
-            self.state.store_documents([*self._stated_documents(), *dictionary_documents(connection, tables)])
-        self.state.set_meta("relations", json.dumps({"tables": len(tables)}))
+                table = JoinableTable(
+                    reference=place, relation=quoted(f"table_{len(tables)}"), columns=unit.table.columns,
+                    rows=row["rows"] if row["sampled_rows"] is None else row["sampled_rows"],
+                    primary_key=unit.table.primary_key, foreign_keys=unit.table.foreign_keys,
+                    members=tuple(member.name for member in unit.members),
+                )  # fmt: skip
+                tables[table] = unit
+        return tables
+
+    def _out_of_reach(self) -> list[str]:
+        """The tables that could not be read, and those of sources that are down: what is known of them is kept."""
+        down = [name for name, listing in self.catalogue.listings.items() if listing.problem]
+        rows = self.state.rows(
+            "SELECT reference FROM tables WHERE problem IS NOT NULL OR list_contains($1::VARCHAR[], source)", [down]
+        )
+        return [row["reference"] for row in rows]
 
     def _stated_documents(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
@@ -224,6 +294,10 @@ class _Run:
             for path in settings.documents:
                 rows += file_documents(name, Path(path), listing.tables)
         return rows
+
+
+def _right_table(relation: Relation) -> str:
+    return str(table_of(relation.right[0]))
 
 
 def units_of(listing: SourceListing) -> list[Unit]:

@@ -7,7 +7,7 @@ whose name says that they count are tried, over joins in which many rows belong 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import duckdb
 
@@ -20,8 +20,12 @@ WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "U
 
 
 def counter_diagnostics(
-    connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable], relations: Iterable[Relation]
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[JoinableTable],
+    relations: Iterable[Relation],
+    opens: Callable[[JoinableTable], None] | None = None,
 ) -> list[tuple[Reference, Diagnostic]]:
+    """`opens` makes a table readable, when there is a counter to compare."""
     by_place = {(table.reference.source, table.reference.schema, table.reference.table): table for table in tables}
     found: dict[Reference, Diagnostic] = {}
     for relation in relations:
@@ -33,6 +37,9 @@ def counter_diagnostics(
         for column in parent.columns:
             if column.type not in WHOLE or not COUNTS.search(column.name):
                 continue
+            if opens:
+                opens(child)
+                opens(parent)
             place = Reference(parent.reference.source, parent.reference.schema, parent.reference.table, (column.name,))
             diagnostic = diagnose_counters(connection.cursor(), parent.relation, column.name, child.relation, keys)
             if diagnostic is not None:

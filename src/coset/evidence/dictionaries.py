@@ -20,15 +20,15 @@ MOST_ROWS, LEAST_NAMES, LEAST_SHARE, LEAST_LETTERS = 20_000, 3, 0.6, 10
 
 
 def dictionary_documents(
-    connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable]
+    connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable], read: Sequence[JoinableTable]
 ) -> Iterable[dict[str, Any]]:
-    """What the dictionaries among the tables say of columns."""
+    """What the dictionaries among the tables that are `read` say of columns of all."""
     by_column: dict[str, list[Reference]] = {}
     for table in tables:
         for column in table.columns:
             place = Reference(table.reference.source, table.reference.schema, table.reference.table, (column.name,))
             by_column.setdefault(column.name.lower(), []).append(place)
-    for table in tables:
+    for table in read:
         texts = [column.name for column in table.columns if column.type == "VARCHAR"]
         if len(texts) < 2 or not LEAST_NAMES <= table.rows <= MOST_ROWS:
             continue

@@ -21,6 +21,7 @@ from rapidfuzz import fuzz
 
 from coset.evidence.diagnostics.quoting import as_text, identifier, is_date, is_number, is_text, literal
 from coset.evidence.objects import Share
+from coset.evidence.sampled_rows import SampledRows, sampled_rows
 
 LEAST_ROWS = 10
 LOOK_ROWS = 2_000
@@ -135,7 +136,9 @@ def find_duplicates(
     *,
     rows: int,
     seed: int = 0,
+    sample: SampledRows | None = None,
 ) -> DuplicateSigns | None:
+    """`sample`: sampled rows of the relation, where there are some already."""
     if rows < LEAST_ROWS:
         return None
     usable = [(name, kind) for name, kind in columns if is_text(kind) or is_number(kind) or is_date(kind)][
@@ -143,7 +146,7 @@ def find_duplicates(
     ]
     if not any(is_text(kind) for _, kind in usable):
         return None
-    looked = _look(connection, relation, usable, rows, seed)
+    looked = _look(sample or sampled_rows(connection, relation, usable, rows=rows, seed=seed), usable, seed)
     candidates = _candidates(looked)
     # A large table is read once for each try.
     for names in candidates if rows <= STUDIED_ROWS else candidates[:2]:
@@ -164,32 +167,17 @@ def _cell(name: str, kind: str) -> str:
     return f"left({text}, {LONGEST})" if is_text(kind) else text
 
 
-def _cut(name: str, kind: str) -> str:
-    if not is_text(kind):
-        return identifier(name)
-    text = as_text(name, kind)
-    return f"CASE WHEN strlen({text}) > {LONGEST} THEN left({text}, {LONGEST}) ELSE {text} END"
-
-
-def _look(
-    connection: duckdb.DuckDBPyConnection, relation: str, columns: Sequence[tuple[str, str]], rows: int, seed: int
-) -> list[_Column]:
-    # Long texts are cut before the sample keeps them; all else is turned into text after it.
-    cut = ", ".join(f"{_cut(name, kind)} AS c{number}" for number, (name, kind) in enumerate(columns))
-    sample = f" USING SAMPLE reservoir({LOOK_ROWS} ROWS) REPEATABLE ({seed})" if rows > LOOK_ROWS else ""
-    cells = ", ".join(f"CAST(c{number} AS VARCHAR)" for number in range(len(columns)))
-    statement = f"SELECT {cells} FROM (SELECT * FROM (SELECT {cut} FROM {relation}){sample})"
-    table = connection.sql(statement).to_arrow_table()
+def _look(sample: SampledRows, columns: Sequence[tuple[str, str]], seed: int) -> list[_Column]:
     looked = []
-    for number, (name, kind) in enumerate(columns):
-        values = [value for value in table.column(number).to_pylist() if value]
+    for name, kind in columns:
+        values = [text[:LONGEST] for text in sample.some_texts(name, LOOK_ROWS, seed) if text]
         if not values:
             continue
         looked.append(
             _Column(
                 name,
                 kind,
-                filled=len(values) / max(1, table.num_rows),
+                filled=len(values) / max(1, min(sample.rows, LOOK_ROWS)),
                 different=len(set(values)) / len(values),
                 length=sum(map(len, values)) / len(values),
                 name_like=is_text(kind) and _reads_as_names(values),
@@ -203,8 +191,8 @@ def _reads_as_names(values: Sequence[str]) -> bool:
     good = 0
     values = values[:300]
     for value in values:
-        letters = sum(letter.isalpha() for letter in value)
-        digits = sum(letter.isdigit() for letter in value)
+        letters = sum(map(str.isalpha, value))
+        digits = sum(map(str.isdigit, value))
         code = " " not in value and digits > 0
         if (
             letters >= 3
@@ -255,8 +243,12 @@ def _study(
         # Rows that begin alike are kept together: a plain sample would tear most pairs of copies apart.
         start = f"lower(left(ltrim({as_text(names[0].name, names[0].type)}, ' #-0123456789.('), 4))"
         where = f"WHERE hash({start}) % {max(2, round(rows / STUDIED_ROWS))} = 0"
-    # The key is computed over the kept rows only.
-    statement = f"SELECT {key} AS entity_key, {cells} FROM (SELECT * FROM {relation} {where} LIMIT {2 * STUDIED_ROWS})"
+    # The key is computed over the kept rows only, and over the beginning of a name: a cell may be a whole book.
+    cut = ", ".join(
+        f"left({as_text(column.name, column.type)}, {LONGEST}) AS {identifier(column.name)}" for column in names
+    )
+    kept = f"SELECT * REPLACE ({cut}) FROM {relation} {where} LIMIT {2 * STUDIED_ROWS}"
+    statement = f"SELECT {key} AS entity_key, {cells} FROM ({kept})"
     return _Studied(tuple(looked), connection.execute(statement).fetchall(), complete, seed)
 
 
@@ -358,7 +350,7 @@ def _same(rows: Sequence[tuple[str | None, ...]], pairs: Iterable[tuple[int, int
 def _alike(left: str, right: str) -> bool:
     if left.lower() == right.lower():
         return True
-    if len(left) < 4 or len(right) < 4 or any(letter.isdigit() for letter in left + right):
+    if len(left) < 4 or len(right) < 4 or any(map(str.isdigit, left + right)):
         return False
     return fuzz.token_set_ratio(left.lower(), right.lower(), score_cutoff=88) >= 88
 

@@ -11,21 +11,25 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from coset.environment.source import Column, Source, SourceSettings, Table
 from coset.environment.sources import open_source
-from coset.errors import CosetError
+from coset.errors import CosetError, SourceUnreachable
+from coset.evidence.column_expressions import column_kind
 from coset.evidence.diagnostics import diagnose_table
 from coset.evidence.duplicates import DuplicateSigns, find_duplicates
 from coset.evidence.facets import find_facets
 from coset.evidence.nested import NestedPath, find_paths
-from coset.evidence.objects import Diagnostic, TextFacet, ValueGroup
+from coset.evidence.objects import Diagnostic, Reference, TextFacet, ValueGroup
 from coset.evidence.personal import PersonalData, mask, personal_data
 from coset.evidence.profiles import MeasuredProfile, profile_table
 from coset.evidence.pushed_profile import with_counts_of_source
 from coset.evidence.reading import Readable, content_digest, make_readable, make_union_readable, open_connection
+from coset.evidence.relations import JoinableTable, JoinFacts, join_facts
+from coset.evidence.sampled_rows import SampledRows, sampled_rows
 from coset.evidence.value_groups import value_groups
 from coset.session.local_tables import quoted
 
@@ -80,6 +84,8 @@ class TableEvidence:
     problem: str | None = None
     passages: tuple[tuple[str, str], ...] = field(default=())
     """Texts of a table that looks like a collection of documents: (a title or key, the text)."""
+    joins: JoinFacts | None = None
+    """What finding its relations with others needs to know of it."""
 
 
 def examine(task: Examination) -> list[TableEvidence]:
@@ -91,29 +97,52 @@ def examine_each(task: Examination) -> Iterator[TableEvidence]:
     source = open_source(task.settings)
     try:
         with open_connection() as connection:
+            evidences: list[TableEvidence] = []
+            joinable: dict[int, JoinableTable] = {}
+            down: str | None = None
             for number, unit in enumerate(task.units):
                 table = unit.table
                 started = time.perf_counter()
                 try:
                     if task.settings.schema_only:
                         evidence = _names_alone(task, table)
+                    elif down is not None:
+                        evidence = with_problem(task, table, down)
                     else:
                         readable = make_unit_readable(connection, source, unit, task.state_folder, f"examined_{number}")
                         evidence = _examine_table(task, source, table, readable)
+                        joinable[number] = _joinable(task, unit, readable)
                 except CosetError as error:
                     evidence = with_problem(task, table, task.settings.redact(str(error)))
+                    down = _why_down(task, source) if isinstance(error, SourceUnreachable) else None
                 except Exception as error:
                     text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
                     evidence = with_problem(task, table, task.settings.redact(text))
-                yield _timed(evidence, time.perf_counter() - started)
+                evidences.append(_timed(evidence, time.perf_counter() - started))
+            facts = _join_facts(connection, joinable)
+            for number, evidence in enumerate(evidences):
+                yield replace(evidence, **facts.get(number, {}))
     finally:
         source.close()
 
 
+def _why_down(task: Examination, source: Source) -> str | None:
+    """Why the source does not answer at all any more, if it does not: its other tables are not tried one by one, each
+    waiting for a server that is gone."""
+    try:
+        if source.fingerprint() is None:
+            source.tables()
+    except SourceUnreachable as error:
+        return task.settings.redact(str(error))
+    return None
+
+
 def shares_token(source: Source, table: Table) -> bool:
-    """Whether the table's token is that of a file with other tables in it, which DuckDB can read where it lies."""
-    place = source.in_place(table)
-    return place is not None and place.attach is not None
+    """Whether the table's token is that of a file with other tables in it: a database, a dump, a workbook."""
+    if table.kind in ("file", "sheet"):
+        return table.kind == "sheet"
+    token = source.change_token(table)
+    return token is not None and token == source.fingerprint()
 
 
 def make_unit_readable(
@@ -131,31 +160,35 @@ def _examine_table(task: Examination, source: Source, table: Table, readable: Re
     cursor = readable.connection.cursor
     held = readable.sampled if readable.sampled is not None else rows
     shape = [(column.name, column.type) for column in table.columns]
-    profiles = profile_table(cursor(), relation, shape, rows=rows, seed=task.seed)
+    sample = sampled_rows(cursor(), relation, shape, rows=held, seed=task.seed)
+    profiles = profile_table(cursor(), relation, shape, rows=rows, seed=task.seed, sample=sample)
+    counted = {name: profile.counts for name, profile in profiles.items() if profile.counts}
+    diagnostics = diagnose_table(cursor(), relation, shape, rows=held, counted=counted, sample=sample)
+    duplicates = find_duplicates(cursor(), relation, shape, rows=held, seed=task.seed, sample=sample)
     if readable.sampled is not None and not readable.gathered:
-        counted, profiles = with_counts_of_source(source, table, profiles)
-        rows = rows if counted is None else counted
-    groups = value_groups(cursor(), relation, shape, profiles, rows=held, seed=task.seed)
-    diagnostics = diagnose_table(cursor(), relation, shape, rows=held, seed=task.seed)
+        at_source, profiles = with_counts_of_source(source, table, profiles)
+        rows = rows if at_source is None else at_source
+    groups = value_groups(cursor(), relation, shape, profiles, rows=held, sample=sample)
     columns = []
     for column in table.columns:
         profile = profiles.get(column.name)
         examples = profile.examples if profile else ()
         personal = personal_data(column.name, column.type, examples, table=table.name)
         hidden = personal if task.mask_personal else None
-        facets = find_facets(cursor(), relation, column.name, column.type, rows=held, seed=task.seed) if held else []
+        glance = _glance(sample, column, task.seed)
+        facets = find_facets(cursor(), relation, column.name, column.type, rows=held, seed=task.seed, glance=glance)
+        paths = find_paths(cursor(), relation, column.name, column.type, glance=glance) if held else ()
         columns.append(
             ColumnEvidence(
                 column=column,
                 profile=_masked(profile, hidden) if profile and hidden else profile,
                 values=None if hidden else groups.get(column.name),
                 personal=personal.kind if personal else None,
-                paths=tuple(find_paths(cursor(), relation, column.name, column.type)) if held else (),
+                paths=tuple(paths),
                 facets=tuple(facets),
                 diagnostics=tuple(diagnostics.get(column.name, ())),
             )
         )
-    duplicates = find_duplicates(cursor(), relation, shape, rows=held, seed=task.seed) if held else None
     return TableEvidence(
         source=source.settings.name,
         table=table,
@@ -163,13 +196,24 @@ def _examine_table(task: Examination, source: Source, table: Table, readable: Re
         rows=rows,
         sampled=readable.sampled,
         token=readable.token,
-        digest=content_digest(readable, table) if shares_token(source, table) else None,
+        digest=content_digest(readable, table) if readable.sampled is None and shares_token(source, table) else None,
         duplicates=duplicates,
         passages=_passages(readable, table, profiles),
     )
 
 
+GLANCE = 1_000
+"""So many texts of a column are glanced at to see whether there is anything to read in them."""
+TOO_FEW = 50
 MOST_DOCUMENTS, LEAST_LETTERS = 2_000, 300
+
+
+def _glance(sample: SampledRows, column: Column, seed: int) -> list[str] | None:
+    """Texts of a text column; None where the sample holds too few of those that there may be."""
+    if column_kind(column.type) != "text":
+        return None
+    texts = [text for text in sample.some_texts(column.name, GLANCE, seed) if text]
+    return texts if sample.complete or len(texts) >= TOO_FEW else None
 
 
 def _passages(readable: Readable, table: Table, profiles: dict[str, MeasuredProfile]) -> tuple[tuple[str, str], ...]:
@@ -193,6 +237,28 @@ def _passages(readable: Readable, table: Table, profiles: dict[str, MeasuredProf
         .fetchall()
     )
     return tuple((str(name), str(content)) for name, content in rows)
+
+
+def _joinable(task: Examination, unit: Unit, readable: Readable) -> JoinableTable:
+    table = unit.table
+    return JoinableTable(
+        Reference(task.settings.name, table.schema, table.name), readable.relation, table.columns,
+        readable.rows if readable.sampled is None else readable.sampled, table.primary_key, table.foreign_keys,
+        tuple(member.name for member in unit.members),
+    )  # fmt: skip
+
+
+def _join_facts(connection: duckdb.DuckDBPyConnection, tables: dict[int, JoinableTable]) -> dict[int, dict[str, Any]]:
+    """The `joins` of each table, all together; one by one when that fails, so that a broken table is told by itself."""
+    try:
+        with connection.cursor() as cursor:
+            facts = join_facts(cursor, list(tables.values()))
+        return {number: {"joins": each} for number, each in zip(tables, facts, strict=True)}
+    except duckdb.Error as error:
+        if len(tables) == 1:
+            return {number: {"problem": str(error).splitlines()[0]} for number in tables}
+        alone = [_join_facts(connection, {number: table}) for number, table in tables.items()]
+        return {number: each for part in alone for number, each in part.items()}
 
 
 def _masked(profile: MeasuredProfile, personal: PersonalData) -> MeasuredProfile:

@@ -52,14 +52,19 @@ class NestedPath:
     """Where the last step is `*`: the list of the keys themselves."""
 
 
-def find_paths(connection: DuckDBPyConnection, relation: str, column: str, type: str) -> list[NestedPath]:
-    """The paths inside `column`, or none where its values are plain."""
+def find_paths(
+    connection: DuckDBPyConnection, relation: str, column: str, type: str, *, glance: Sequence[str] | None = None
+) -> list[NestedPath]:
+    """The paths inside `column`, or none where its values are plain. `glance`: the beginnings of some of its texts,
+    where they are known already."""
     name = quoted(column)
     upper = type.upper()
     if upper in {"JSON", "VARIANT"}:
         document = name if upper == "JSON" else f"try_cast({name} AS JSON)"
         return _json_paths(connection, relation, name, document, "")
     if upper in {"VARCHAR", "TEXT", "STRING"}:
+        if glance is not None and not _begin_as_documents(glance):
+            return []
         found = _document(connection, relation, name)
         return _json_paths(connection, relation, name, *found) if found else []
     places = native_places(name, type)
@@ -69,6 +74,11 @@ def find_paths(connection: DuckDBPyConnection, relation: str, column: str, type:
 # --------------------------------------------------------------------------------------------------------------------
 # Which text is JSON
 # --------------------------------------------------------------------------------------------------------------------
+
+
+def _begin_as_documents(texts: Sequence[str]) -> bool:
+    filled = [text for text in texts if text]
+    return sum(text.lstrip()[:1] in ("{", "[", "(") for text in filled) >= _LEAST_PARSED * max(1, len(filled))
 
 
 def _document(connection: DuckDBPyConnection, relation: str, name: str) -> tuple[str, str] | None:

@@ -1,11 +1,9 @@
-"""The statements that a profile is read from: exact aggregates, a sample, and sketches of distinct values.
+"""The statements that a profile is read from: aggregates over all rows, and how keys are told.
 
-In: tables of one shape: one large table, or many small ones as branches of one statement (DuckDB spends more on
-planning a small table's statement than on running it). Out: SQL text. Each statement answers one row per table, with
-the table's number first.
+In: a relation and its columns. Out: SQL text; each statement answers one row.
 
 Costs were measured against `SUMMARIZE` (`benchmarks/comprehension_speed.py --costs`): counts and ranges of numbers are
-free; `approx_count_distinct`, ranges of text and the sample are each a few per cent; `count(DISTINCT)` and patterns
+free; `approx_count_distinct` and ranges of text are each some per cent; `count(DISTINCT)` and patterns
 over text cost as much as `SUMMARIZE` itself, so they are kept for small tables; quantiles are not taken at all.
 """
 
@@ -14,30 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coset.evidence.column_expressions import ColumnKind, column_kind, counted, normalised, quoted, shown
+from coset.evidence.column_expressions import ColumnKind, column_kind, counted, quoted, shown
+from coset.evidence.diagnostics.observed import dirt_aggregates
 
-SKETCH_SIZE = 1024
-WHOLE_RANGE = 2**64
-SKETCHED_DIRECTLY = 20 * SKETCH_SIZE
-"""Up to so many distinct values the sketch is made from the list of them rather than row by row."""
-
-SKETCHED_KINDS = {"text", "integer", "float", "decimal", "date", "timestamp", "enum", "uuid"}
-ORDERED_KINDS = {
-    "text",
-    "integer",
-    "float",
-    "decimal",
-    "date",
-    "timestamp",
-    "enum",
-    "uuid",
-    "boolean",
-    "json",
-    "ordered",
-}
+KEY_KINDS = {"text", "integer", "float", "decimal", "date", "timestamp", "enum", "uuid"}
+ORDERED_KINDS = KEY_KINDS | {"boolean", "json", "ordered"}
 NUMBER_KINDS = {"integer", "float", "decimal"}
 SAMPLED_AS_COUNTS = {"text", "json", "enum"}
-EXAMPLES_OF_OTHERS = 50
 
 
 @dataclass(frozen=True)
@@ -54,35 +35,9 @@ class ProfiledColumn:
         return quoted(self.name)
 
 
-@dataclass(frozen=True)
-class Relations:
-    """Relations with the same columns, read together."""
-
-    names: tuple[str, ...]
-
-    def rows_of(self, select: Sequence[str], *, sample: int | None = None, seed: int = 0) -> str:
-        """A FROM item with the selected columns and, when there are several relations, the number `t` of each row's."""
-        columns = ", ".join(select) or "1 AS nothing"
-        tail = f" USING SAMPLE reservoir({sample} ROWS) REPEATABLE ({seed})" if sample else ""
-        if len(self.names) == 1:
-            return f"(SELECT * FROM (SELECT {columns} FROM {self.names[0]}){tail})"
-        if sample:
-            branches = (
-                f"SELECT {number} AS t, * FROM (SELECT * FROM (SELECT {columns} FROM {name}){tail})"
-                for number, name in enumerate(self.names)
-            )
-        else:
-            branches = (f"SELECT {number} AS t, {columns} FROM {name}" for number, name in enumerate(self.names))
-        return "(" + " UNION ALL ".join(branches) + ")"
-
-    def statement(self, outputs: Sequence[str], rows: str) -> str:
-        if len(self.names) == 1:
-            return f"SELECT 0 AS t, {', '.join(outputs)} FROM {rows}"
-        return f"SELECT t, {', '.join(outputs)} FROM {rows} GROUP BY t ORDER BY t"
-
-
-def aggregate_names(kind: ColumnKind, values: bool) -> tuple[str, ...]:
-    """What `aggregates` answers for a column of this kind, in order."""
+def aggregate_names(column: ProfiledColumn, *, values: bool, dirt: bool) -> tuple[str, ...]:
+    """What `aggregates` answers for a column, in order. `dirt`: with what its diagnostics need to have counted."""
+    kind = column.kind
     names = ["count"] if kind == "other" else ["count", "distinct"]
     if kind in ORDERED_KINDS and values:
         names += ["minimum", "maximum"]
@@ -92,33 +47,39 @@ def aggregate_names(kind: ColumnKind, values: bool) -> tuple[str, ...]:
         names.append("whole")
     if kind in ("text", "json", "blob"):
         names += ["mean_length", "maximum_length"]
+    if dirt:
+        names += dirt_aggregates(column.name, column.type)
     return tuple(names)
 
 
 def aggregates(
-    relations: Relations, columns: Sequence[ProfiledColumn], *, exact: bool, values: bool, small: bool
+    relation: str, columns: Sequence[ProfiledColumn], *, exact: bool, values: bool, small: bool, dirt: bool
 ) -> str:
-    """Counts, ranges and lengths over all rows; first the table's number, then its rows."""
+    """Counts, ranges and lengths over all rows; the number of rows first."""
     outputs = ["count(*)"]
-    selected = []
-    listed = small or len(relations.names) > 1
     for number, column in enumerate(columns):
-        name, kind = f"c{number}", column.kind
-        selected.append(f"{column.sql} AS {name}")
-        for aggregate in aggregate_names(kind, values):
-            outputs.append(_aggregate(aggregate, name, kind, exact=exact, listed=listed))
-    return relations.statement(outputs, relations.rows_of(selected))
+        name, dirty = f"c{number}", dirt_aggregates(f"c{number}", column.type)
+        outputs += [
+            dirty[aggregate] if aggregate in dirty else _aggregate(aggregate, name, column.kind, exact, small)
+            for aggregate in aggregate_names(column, values=values, dirt=dirt)
+        ]
+    return f"SELECT {', '.join(outputs)} FROM {_renamed(relation, columns)}"
 
 
-def _aggregate(aggregate: str, name: str, kind: ColumnKind, *, exact: bool, listed: bool) -> str:
+def _renamed(relation: str, columns: Sequence[ProfiledColumn]) -> str:
+    selected = ", ".join(f"{column.sql} AS c{number}" for number, column in enumerate(columns))
+    return f"(SELECT {selected or '1 AS nothing'} FROM {relation})"
+
+
+def _aggregate(aggregate: str, name: str, kind: ColumnKind, exact: bool, small: bool) -> str:
     if aggregate == "count":
         return f"count({name})"
     if aggregate == "distinct":
         if not exact:
             return f"approx_count_distinct({counted(name, kind)})"
-        if not listed:
+        if not small:
             return f"count(DISTINCT {counted(name, kind)}) FILTER ({name} IS NOT NULL)"
-        # With few rows, or with GROUP BY, a list of hashes is three times as fast as count(DISTINCT).
+        # With few rows a list of hashes is three times as fast as count(DISTINCT).
         return f"len(list_distinct(list(hash({counted(name, kind)})) FILTER ({name} IS NOT NULL)))"
     if aggregate in ("minimum", "maximum"):
         function = "min" if aggregate == "minimum" else "max"
@@ -134,90 +95,30 @@ def _aggregate(aggregate: str, name: str, kind: ColumnKind, *, exact: bool, list
     return f"{'avg' if aggregate == 'mean_length' else 'max'}({length})"
 
 
-def sample(relations: Relations, columns: Sequence[ProfiledColumn], *, rows: int | None, seed: int) -> str:
-    """The rows in the sample; then for text each value with its count, for other types a few values."""
-    outputs = ["count(*)"]
-    selected = []
-    for number, column in enumerate(columns):
-        name, kind = f"c{number}", column.kind
-        if kind in SAMPLED_AS_COUNTS or kind in ("nested", "blob"):
-            selected.append(f"{shown(column.sql, kind)} AS {name}")
-        else:
-            selected.append(f"{column.sql} AS {name}")
-        if kind in SAMPLED_AS_COUNTS:
-            outputs.append(f"histogram(CAST({name} AS VARCHAR))")
-        else:
-            outputs.append("NULL" if kind == "other" else _some(name))
-    return relations.statement(outputs, relations.rows_of(selected, sample=rows, seed=seed))
-
-
-def _some(name: str) -> str:
-    """The first few values of the sample (or of a table so small that all of it is the sample)."""
-    first = f"(list({name}) FILTER ({name} IS NOT NULL))[1:{EXAMPLES_OF_OTHERS}]"
-    return f"list_transform({first}, lambda v: {shown('v', 'other')})"
-
-
-def finite_means(relations: Relations, columns: Sequence[ProfiledColumn]) -> str:
+def finite_means(relation: str, columns: Sequence[ProfiledColumn]) -> str:
     """Mean and deviation of what stays finite when squared, for columns that hold infinities or NaN."""
     outputs = []
     for number in range(len(columns)):
         value, within = f"CAST(c{number} AS DOUBLE)", f"FILTER (abs(CAST(c{number} AS DOUBLE)) < 1e150)"
         outputs += [f"avg({value}) {within}", f"stddev_samp({value}) {within}"]
-    rows = relations.rows_of([f"{column.sql} AS c{number}" for number, column in enumerate(columns)])
-    return relations.statement(outputs, rows)
+    return f"SELECT {', '.join(outputs)} FROM {_renamed(relation, columns)}"
 
 
-@dataclass(frozen=True)
-class SketchPlan:
-    """How one column is sketched. `bound`: hashes below it are kept; `direct`: from the list of distinct values."""
-
-    column: ProfiledColumn
-    separators: tuple[str, ...] | None
-    numeric: bool
-    bound: int
-    direct: bool
-
-
-def sketches(relations: Relations, plans: Sequence[SketchPlan]) -> str:
-    """Per column: the hashes below its bound, each once, in order, how many there are, and in how many
-    rows (the latter two only where they tell whether values repeat)."""
-    outputs, selected = [], []
-    for number, plan in enumerate(plans):
-        kind, name = plan.column.kind, f"h{number}"
-        if plan.direct:
-            value = shown(f"c{number}", kind) if kind == "text" else f"c{number}"
-            selected.append(f"{value} AS {name}")
-            texts = (
-                f"list_transform(list(DISTINCT {name}) FILTER ({name} IS NOT NULL), lambda v: {_normalised('v', plan)})"
-            )
-            known = f"list_filter({texts}, lambda n: n IS NOT NULL)"
-            outputs += [_smallest(f"list_transform({known}, lambda n: hash(n))"), "0", "0"]
-            continue
-        selected.append(f"{_normalised(f'c{number}', plan)} AS {name}")
-        kept = f"{name} IS NOT NULL" + (
-            f" AND hash({name}) < {plan.bound}::UBIGINT" if plan.bound < WHOLE_RANGE else ""
-        )
-        # Not list(DISTINCT): below the bound there are few, and one list of them is made several times faster.
-        hashes = f"list(hash({name})) FILTER ({kept})"
-        outputs.append(_smallest(hashes))
-        alone = len(relations.names) == 1
-        outputs += [f"len(list_distinct({hashes}))", f"len({hashes})"] if alone else ["0", "0"]
-    # The expressions stand outside the branches, so that they are planned once and not once per table.
-    rows = relations.rows_of([f"{plan.column.sql} AS c{number}" for number, plan in enumerate(plans)])
-    number_of_table = ["t"] if len(relations.names) > 1 else []
-    return relations.statement(outputs, f"(SELECT {', '.join(number_of_table + selected)} FROM {rows})")
+def repeats_in_part(relation: str, columns: Sequence[ProfiledColumn], part: int) -> str:
+    """Per column, among one in `part` of its values (chosen by hash, so that all rows of a value are in or out): how
+    many values, and how many rows they have. When none of them repeats, few others can."""
+    outputs = []
+    for number in range(len(columns)):
+        hashes = f"list(h{number}) FILTER (h{number} % {part} = 0)"
+        outputs += [f"len(list_distinct({hashes}))", f"len({hashes})"]
+    hashed = ", ".join(f"{_hash(column)} AS h{number}" for number, column in enumerate(columns))
+    return f"SELECT {', '.join(outputs)} FROM (SELECT {hashed} FROM {relation})"
 
 
-def distinct_hashes(relations: Relations, column: ProfiledColumn) -> str:
+def distinct_hashes(relation: str, column: ProfiledColumn) -> str:
     """The exact number of distinct values of a large column, by 64-bit hashes."""
-    value = counted(column.sql, column.kind)
-    rows = relations.rows_of([f"CASE WHEN {column.sql} IS NOT NULL THEN hash({value}) END AS h"])
-    return relations.statement(["count(DISTINCT h)"], rows)
+    return f"SELECT count(DISTINCT h) FROM (SELECT {_hash(column)} AS h FROM {relation})"
 
 
-def _normalised(expression: str, plan: SketchPlan) -> str:
-    return normalised(expression, plan.column.kind, separators=plan.separators, numeric=plan.numeric)
-
-
-def _smallest(hashes: str) -> str:
-    return f"list_sort(list_distinct({hashes}))[1:{SKETCH_SIZE}]"
+def _hash(column: ProfiledColumn) -> str:
+    return f"CASE WHEN {column.sql} IS NOT NULL THEN hash({counted(column.sql, column.kind)}) END"

@@ -26,6 +26,8 @@ MEMORY = "1GB"
 UNION_TABLES = 100
 """So many tables of a family are gathered by one statement."""
 UNION_ROWS = 5_000_000
+WIDE_COLUMNS = 300
+"""A table of more columns is copied first: DuckDB plans every column of a view anew for every statement over it."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ def open_connection() -> Iterator[duckdb.DuckDBPyConnection]:
         },
     )
     try:
-        connection.execute("SET TimeZone = 'UTC'")
+        # Where Python runs without a script, DuckDB would draw its progress on standard output.
+        connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         yield connection
     finally:
         connection.close()
@@ -64,12 +67,17 @@ def make_readable(
 ) -> Readable:
     """The table as a view of that name."""
     token = source.change_token(table)
-    local, sampled = _local(source, table, token, state_folder, view)
+    scratch = _scratch(source, table, state_folder, view)
+    local, sampled = _local(source, table, token, state_folder, scratch)
     _attach(connection, local)
-    connection.execute(f"CREATE OR REPLACE VIEW {quoted(view)} AS {local.query}")
-    count = _count(connection, view)
+    relation = quoted(view)
+    if len(table.columns) > WIDE_COLUMNS:
+        relation = _copied(connection, local, scratch, view)
+    else:
+        connection.execute(f"CREATE OR REPLACE VIEW {relation} AS {local.query}")
+    count = _count(connection, relation)
     rows = max(table.rows or count, count) if sampled is not None else count
-    return Readable(connection, quoted(view), rows, sampled, token)
+    return Readable(connection, relation, rows, sampled, token)
 
 
 def make_union_readable(
@@ -89,7 +97,7 @@ def make_union_readable(
     names = ", ".join(quoted(column.name) for column in table.columns)
     total = sum(member.rows or 0 for member in members)
     limit = f" LIMIT {max(1, UNION_ROWS // len(members))}" if total > UNION_ROWS else ""
-    folder = state_folder / "samples" / source.settings.name / view
+    folder = _scratch(source, table, state_folder, view)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     tokens: list[str | None] = []
@@ -98,16 +106,15 @@ def make_union_readable(
         parts: list[str] = []
         for number, member in enumerate(members[first : first + UNION_TABLES]):
             tokens.append(source.change_token(member))
-            local, held = _local(source, member, tokens[-1], state_folder, f"{view}_{first + number}")
+            local, held = _local(source, member, tokens[-1], state_folder, folder / f"part-{first + number}")
             sampled = sampled or held is not None
             _attach(connection, local)
             parts.append(f"(SELECT {names} FROM ({local.query}){limit})")
-        path = literal(str(folder / f"{first:08}.parquet"))
+        path = literal(str(folder / f"union-{first:08}.parquet"))
         connection.execute(f"COPY ({' UNION ALL '.join(parts)}) TO {path} (FORMAT parquet, COMPRESSION lz4_raw)")
-    connection.execute(
-        f"CREATE OR REPLACE VIEW {quoted(view)} AS SELECT * FROM read_parquet({literal(str(folder / '*.parquet'))})"
-    )
-    count = _count(connection, view)
+    gathered = literal(str(folder / "union-*.parquet"))
+    connection.execute(f"CREATE OR REPLACE VIEW {quoted(view)} AS SELECT * FROM read_parquet({gathered})")
+    count = _count(connection, quoted(view))
     held_rows = count if sampled else None
     return Readable(connection, quoted(view), max(total, count), held_rows, union_token(tokens), gathered=True)
 
@@ -127,12 +134,31 @@ def union_token(tokens: Sequence[str | None]) -> str | None:
     return hashlib.sha256("\n".join(str(token) for token in tokens).encode()).hexdigest()
 
 
+def _scratch(source: Source, table: Table, state_folder: Path, view: str) -> Path:
+    """Where what is made of this table for one look at it is kept: processes look at several tables at a time, and
+    give their views the same names."""
+    identity = hashlib.sha256(f"{table.schema}\n{table.native_name}".encode()).hexdigest()[:16]
+    return state_folder / "samples" / source.settings.name / f"{view}-{identity}"
+
+
+def _copied(connection: duckdb.DuckDBPyConnection, local: LocalTable, scratch: Path, view: str) -> str:
+    """All columns as a table of DuckDB's own, on disk; its name."""
+    path, alias = scratch.with_name(f"{scratch.name}.duckdb"), quoted(f"copy for {view}")
+    connection.execute(f"DETACH DATABASE IF EXISTS {alias}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    connection.execute(f"ATTACH {literal(str(path))} AS {alias} (TYPE duckdb)")
+    relation = f"{alias}.main.{quoted(view)}"
+    connection.execute(f"CREATE TABLE {relation} AS {local.query}")
+    return relation
+
+
 def _local(
-    source: Source, table: Table, token: str | None, state_folder: Path, name: str
+    source: Source, table: Table, token: str | None, state_folder: Path, scratch: Path
 ) -> tuple[LocalTable, int | None]:
-    """The table as DuckDB can read it here, and how many rows that are when it is a sample."""
+    """The table as DuckDB can read it here, and how many rows that are when it is a sample, then kept at `scratch`."""
     if stays_at_source(source, table):
-        return _sample(source, table, state_folder, name)
+        return _sample(source, table, scratch)
     if place := source.in_place(table):
         return in_place(source, table, place), None
     snapshots = Snapshots(state_folder / "snapshots")
@@ -147,15 +173,14 @@ def _attach(connection: duckdb.DuckDBPyConnection, local: LocalTable) -> None:
             connection.execute(f"ATTACH {literal(path)} AS {quoted(alias)} (READ_ONLY, TYPE duckdb)")
 
 
-def _count(connection: duckdb.DuckDBPyConnection, view: str) -> int:
+def _count(connection: duckdb.DuckDBPyConnection, relation: str) -> int:
     # All rows are fetched, also where there is one: DuckDB holds a connection until a result is finished.
-    return int(connection.execute(f"SELECT count(*) FROM {quoted(view)}").fetchall()[0][0])
+    return int(connection.execute(f"SELECT count(*) FROM {relation}").fetchall()[0][0])
 
 
-def _sample(source: Source, table: Table, state_folder: Path, view: str) -> tuple[LocalTable, int]:
+def _sample(source: Source, table: Table, scratch: Path) -> tuple[LocalTable, int]:
     """The first rows of a table that is too large to copy; what is found in them is marked as from a sample."""
-    folder = state_folder / "samples" / source.settings.name
-    path = folder / f"{view}.parquet"
+    path = scratch.with_name(f"{scratch.name}.parquet")
     limit = source.settings.limits.sample_rows
     columns = tuple(OutputColumn(column.name, file_type(column.type)) for column in table.columns)
     held = fetch_to_parquet(source, table, Scan(limit=limit), columns, path, limit + 1)

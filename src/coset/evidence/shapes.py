@@ -7,7 +7,6 @@ Works value by value, so it is meant for a sample or for distinct values. Knows 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
@@ -69,15 +68,3 @@ def looks_like_number(text: str) -> bool:
 
 def looks_like_date(text: str) -> bool:
     return bool(DATE.fullmatch(text))
-
-
-def separators_of(values: Mapping[str, int], most: int) -> tuple[str, ...]:
-    """The characters that are neither letter, mark nor digit, the commonest first, at most `most`."""
-    characters: set[str] = set()
-    for value in values:
-        characters.update(value)
-    strange = sorted(letter for letter in characters if letter != "\0" and unicodedata.category(letter)[0] not in "LMN")
-    if len(strange) <= most:
-        return tuple(strange)
-    held = {letter: sum(count for value, count in values.items() if letter in value) for letter in strange}
-    return tuple(sorted(strange, key=lambda letter: (-held[letter], letter))[:most])

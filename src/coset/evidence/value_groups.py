@@ -2,18 +2,21 @@
 
 In: a relation and its columns' profiles. Out: one `ValueGroup` per categorical column; none for keys, measures and
 prose. A small dictionary is complete. Of a large one the commonest and the rarest values are kept, and it says so.
-Counts are over all rows of the relation, by one statement for all columns (GROUPING SETS: one scan however many there
-are); a relation that is itself a sample gives no complete group. Nothing here knows what the values mean.
+Counts are over all rows of the relation: from the sampled rows where these are all, else by one statement for all
+columns (GROUPING SETS: one scan however many there are). A relation that is itself a sample gives no complete group.
+Nothing here knows what the values mean.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from coset.evidence.column_expressions import column_kind, quoted
 from coset.evidence.objects import ColumnProfile, ValueGroup
+from coset.evidence.sampled_rows import CUT_CHARACTERS, SampledRows
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,11 +52,18 @@ def value_groups(
     profiles: Mapping[str, ColumnProfile],
     *,
     rows: int,
-    seed: int = 0,
+    sample: SampledRows | None = None,
 ) -> dict[str, ValueGroup]:
-    """The groups by column name. `seed` is taken for the sake of one interface: nothing here is drawn by chance."""
+    """The groups by column name. `sample`: sampled rows of the relation; where they are all rows, no more are read."""
     categorical = [(name, type) for name, type in columns if _may_be_categorical(name, type, columns, profiles)]
     groups: dict[str, ValueGroup] = {}
+    if sample is not None and sample.complete:
+        whole = [(name, type) for name, type in categorical if _is_whole(profiles[name])]
+        categorical = [column for column in categorical if column not in whole]
+        for name, type in whole:
+            group = _group(_counted(sample.texts[name]), rows, small_only=column_kind(type) not in ("text", "enum"))
+            if group is not None:
+                groups[name] = group
     for first in range(0, len(categorical), COLUMNS_AT_ONCE):
         chunk = categorical[first : first + COLUMNS_AT_ONCE]
         found: dict[int, list[tuple[str | None, int, int, int, int, int]]] = {}
@@ -64,7 +74,27 @@ def value_groups(
             group = _group(entries, rows, small_only=column_kind(type) not in ("text", "enum"))
             if group is not None:
                 groups[name] = group
-    return groups
+    return {name: groups[name] for name, _ in columns if name in groups}
+
+
+def _is_whole(profile: ColumnProfile) -> bool:
+    """Whether no value was cut in the sample."""
+    return (profile.maximum_length or 0) < CUT_CHARACTERS
+
+
+def _counted(texts: Sequence[str | None]) -> list[tuple[str | None, int, int, int, int, int]]:
+    """What `_statement` answers for a column of which all values are here; NULL is the last among equal counts."""
+    counts = Counter(texts)
+    distinct = len(counts) - (None in counts)
+    by_text = sorted(counts, key=lambda value: value or "")
+    from_top = sorted(by_text, key=lambda value: (-counts[value], value is None))
+    from_tail = sorted(reversed(by_text), key=lambda value: (counts[value], value is None))
+    last = {value: place for place, value in enumerate(from_tail, start=1)}
+    return [
+        (value, counts[value], place, last[value], distinct, len(texts))
+        for place, value in enumerate(from_top, start=1)
+        if place <= COMPLETE_VALUES + 1 or last[value] <= TAIL_VALUES or value is None
+    ]
 
 
 def _may_be_categorical(
@@ -120,9 +150,9 @@ def _statement(relation: str, names: Sequence[str]) -> str:
 def _group(
     entries: Sequence[tuple[str | None, int, int, int, int, int]], rows: int, *, small_only: bool
 ) -> ValueGroup | None:
-    distinct, counted_rows = entries[0][4], entries[0][5]
-    if distinct == 0:
+    if not entries or entries[0][4] == 0:
         return None
+    distinct, counted_rows = entries[0][4], entries[0][5]
     listed = [(value, count) for value, count, *_ in entries]
     role = role_of([value for value, _ in listed if value is not None])
     if distinct <= COMPLETE_VALUES:

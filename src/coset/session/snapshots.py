@@ -132,6 +132,7 @@ def fetch_to_parquet(
     try:
         with duckdb.connect(":memory:", config={"python_enable_replacements": "false"}) as connection:
             connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
+            connection.execute("SET enable_progress_bar = false")
             connection.register("arriving", stream)
             connection.execute(
                 f"COPY (SELECT {casts} FROM arriving) TO '{str(part).replace(chr(39), chr(39) * 2)}' "

@@ -5,7 +5,7 @@ import random
 import duckdb
 import pytest
 
-from coset.evidence.joining import find_rules
+from coset.evidence.joining import find_rules, steps
 
 NAMES = [
     "Jan Kotas", "Andrew Cencici", "Nancy Freehafer", "Mariya Sergienko", "Lara Constable", "Bradford Lango",
@@ -32,12 +32,25 @@ CASES = [
     ("numeric", [f"{number}.00" for number in range(1000, 1050)], [f"{number:,}" for number in range(1000, 1050)]),
     ("date", [f"2024-03-{day:02d}" for day in range(1, 29)], [f"{day:02d}.03.2024" for day in range(1, 29)]),
     ("date", [f"2024-03-{day:02d}" for day in range(1, 29)], [f"March {day}, 2024" for day in range(1, 29)]),
+    ("date", [f"2024-03-{day:02d}" for day in range(1, 29)], [f"3/{day}/24" for day in range(1, 29)]),
+    ("date", [f"1955-03-{day:02d}" for day in range(1, 29)], [f"{day:02d}-Mar-55" for day in range(1, 29)]),
+    ("date", [f"2021-05-{day:02d}" for day in range(4, 20)], [f"{day}th May 2021" for day in range(4, 20)]),
+    ("date", [f"{year}-02" for year in range(1990, 2010)], [f"February {year}" for year in range(1990, 2010)]),
+    ("date", [f"{month:02d}" for month in range(1, 13)], steps.MONTHS),
+    ("date", [f"{hour:02d}:30" for hour in range(24)],
+     [f"{(hour - 1) % 12 + 1}:30 {'AM' if hour < 12 else 'PM'}" for hour in range(24)]),
     ("separators", ["938-242-504", "981-424-843", "244-655-094"], ["938242504", "981.424.843", "244 655 094"]),
     ("piece", NAMES, [words(name)[1] for name in NAMES]),
     ("piece", [f"{city} (code {n + 100})" for n, city in enumerate(CITIES)], CITIES),
     ("program", NAMES, [f"{words(name)[0][0]}.{words(name)[1][0]}." for name in NAMES]),
     ("program", NAMES, [f"{words(name)[1]}, {words(name)[0]}" for name in NAMES]),
     ("program", NAMES, [f"Dr. {words(name)[0]}" for name in NAMES]),
+    ("piece", [f"00{number * 7919 % 90000 + 10000}" for number in range(30)],
+     [f"{number * 7919 % 90000 + 10000}"[-4:] for number in range(30)]),
+    ("program", [f"{name}, {1850 + 3 * n}-{1854 + 3 * n}" for n, name in enumerate(NAMES)],
+     [f"{1850 + 3 * n}-{54 + 3 * n} {words(name)[1]}" for n, name in enumerate(NAMES)]),
+    ("piece", ["North River Boat Club", "Grand Lake Museum", "Tall Oak Society of Friends", "Blue Harbour Inn", "Old Mill"],
+     ["NRBC", "GLM", "TOSoF", "BHI", "OM"]),
     ("program", NAMES, [(words(name)[0][0] + words(name)[1]).lower()[:8] for name in NAMES]),
     ("separators", ["938-242-504", "981-424-843", "244-655-094", "118-980-214"],
      ["(938) 242-504", "(981) 424-843", "(244) 655-094", "(118) 980-214"]),
@@ -139,6 +152,21 @@ def test_the_same_columns_give_the_same_rules_whatever_their_order():
     random.Random(4).shuffle(other)
     assert find_rules(NAMES, right) == first
     assert find_rules(shuffled, other)[0] == first[0]
+
+
+def test_names_with_and_without_a_middle_name_have_a_rule_each():
+    middle = ["Alan", "Beth", "Carl", "Dora", "Eve", "Finn", "Gail", "Hugh"]
+    left = [f"{words(name)[0]} {more} {words(name)[1]}" for name, more in zip(NAMES, middle, strict=False)] + NAMES[8:]
+    right = [f"{words(name)[1]}, {words(name)[0]} {more[0]}." for name, more in zip(NAMES, middle, strict=False)] + [
+        f"{words(name)[1]}, {words(name)[0]}" for name in NAMES[8:]
+    ]
+    assert [rule.matches for rule in find_rules(left, right)] == [8, 4]
+
+
+def test_the_last_digits_of_numbers_agree_with_short_numbers_by_chance():
+    chance = random.Random(1)
+    codes = [f"{chance.choice('ABC')}{chance.randrange(10**6):06d}" for _ in range(2000)]
+    assert find_rules(codes, [str(number) for number in chance.sample(range(100, 999), 200)]) == []
 
 
 def test_rules_are_found_in_long_columns():

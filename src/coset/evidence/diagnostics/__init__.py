@@ -1,9 +1,9 @@
 """Diagnostics: dirt in a column that changes answers, how much there is, and the expression that cleans it.
 
 In: an open DuckDB connection, a relation (quoted already), its columns with their types and its number of rows. Out:
-the diagnostics of each column. A table costs one aggregate over all rows (which a profile can merge into its own pass,
-see `diagnostic_aggregates`), one sample, and a few exact counts where something was found. Nothing here knows what a
-column means or what another table holds, except `diagnose_counters`, which is told.
+the diagnostics of each column. A table costs one aggregate over all rows and one sample (both can be handed in, so that
+a profile's own are used), and a few exact counts where something was found. Nothing here knows what a column means or
+what another table holds, except `diagnose_counters`, which is told.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import duckdb
 
 from coset.evidence.diagnostics.counters import diagnose_counters
 from coset.evidence.diagnostics.judge import diagnose_from
-from coset.evidence.diagnostics.observed import Observed, diagnostic_aggregates, observe
+from coset.evidence.diagnostics.observed import Counts, Observed, observe
 from coset.evidence.objects import Diagnostic
+from coset.evidence.sampled_rows import SampledRows, sampled_rows
 
 __all__ = [
+    "Counts",
     "Observed",
     "diagnose_column",
     "diagnose_counters",
     "diagnose_from",
     "diagnose_table",
-    "diagnostic_aggregates",
     "observe",
 ]
 
@@ -35,14 +36,16 @@ def diagnose_table(
     *,
     rows: int,
     seed: int = 0,
-    counted: Mapping[str, Mapping[str, int | None]] | None = None,
+    counted: Mapping[str, Counts] | None = None,
+    sample: SampledRows | None = None,
 ) -> dict[str, list[Diagnostic]]:
-    """The diagnostics of each column, by its name. `counted`: see `observe`."""
+    """The diagnostics of each column, by its name. `counted` and `sample`: what a profile has counted and sampled."""
     if not rows:
         return {name: [] for name, _ in columns}
+    sample = sample or sampled_rows(connection, relation, columns, rows=rows, seed=seed)
     return {
         observed.name: diagnose_from(connection, relation, observed)
-        for observed in observe(connection, relation, columns, rows=rows, seed=seed, counted=counted)
+        for observed in observe(connection, relation, columns, sample, rows=rows, counted=counted)
     }
 
 

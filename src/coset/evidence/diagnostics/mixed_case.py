@@ -5,7 +5,7 @@ In: a text column as observed. Out: a diagnostic whose share is the rows not wri
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 
 from coset.evidence.diagnostics.null_words import reads_as_null
 from coset.evidence.diagnostics.observed import LONGEST, Observed
@@ -17,15 +17,19 @@ PROSE = 60
 
 
 def mixed_case(observed: Observed) -> Diagnostic | None:
-    groups: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    texts: Counter[str] = Counter()
     for text, count in observed.texts():
         stripped = text.strip(BLANKS)
         if stripped and len(stripped) <= LONGEST and reads_as_null(stripped) is None:
-            groups[stripped.lower()][stripped] += count
-    mixed = {key: group for key, group in groups.items() if len(group) > 1}
+            texts[stripped] += count
+    written = Counter(text.lower() for text in texts)
+    mixed: dict[str, Counter[str]] = {}
+    for text, count in texts.items():
+        if written[text.lower()] > 1:
+            mixed.setdefault(text.lower(), Counter())[text] += count
     # Case carries information in mixed codes (aB3x), and prose repeats by chance.
     mixed = {key: group for key, group in mixed.items() if not _is_code(key, group)}
-    if not mixed or sum(map(len, groups)) > PROSE * len(groups):
+    if not mixed or sum(map(len, written)) > PROSE * len(written):
         return None
     minor = sum(sum(group.values()) - max(group.values()) for group in mixed.values())
     commonest = sorted(mixed.values(), key=lambda group: -sum(group.values()))

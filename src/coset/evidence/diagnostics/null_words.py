@@ -6,6 +6,7 @@ In: a text. Out: whether it reads as "no value", and how surely. Knows nothing o
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 _SURE = (
@@ -39,6 +40,7 @@ _DOUBTFUL = frozenset(("none", "na", "unknown", "missing", "undefined", "nil", "
 Reading = Literal["sure", "doubtful"]
 
 
+@lru_cache(maxsize=20_000)
 def reads_as_null(text: str) -> Reading | None:
     """`text` is stripped of blanks already."""
     if len(text) > 40:

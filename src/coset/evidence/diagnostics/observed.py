@@ -1,9 +1,8 @@
 """What is observed of a column before it is judged: counts over every row, and its values with how often they occur.
 
-In: a relation and its columns. Out: one `Observed` a column. Counts come from one aggregate over the whole relation
-(`diagnostic_aggregates`, which a profile can put into its own pass); values come from all rows when they are few, from
-a seeded sample of rows when they are many, and again from all rows when the sample shows few different ones.
-Nothing here judges a value.
+In: a relation, its columns, sampled rows of it. Out: one `Observed` a column. Counts come from a pass over the whole
+relation (which is the profile's own where `Counts` of it are given); values come from the sampled rows, and from all
+rows when the sample is not all of them and shows few different ones. Nothing here judges a value.
 """
 
 from __future__ import annotations
@@ -12,22 +11,35 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import duckdb
 
 from coset.evidence.diagnostics.null_words import EVERYWHERE
-from coset.evidence.diagnostics.quoting import BLANKS, as_text, identifier, is_date, is_number, is_text, one_of, trimmed
+from coset.evidence.diagnostics.quoting import BLANKS, as_text, identifier, is_date, is_text, one_of, trimmed
 from coset.evidence.objects import Share
+from coset.evidence.sampled_rows import CUT_CHARACTERS, SampledRows, value_sql
 
-SAMPLE_ROWS = 5_000
-SAMPLE_CELLS = 1_000_000
-"""A table of very many columns is sampled with fewer rows, so that work and memory stay bounded."""
 FEW_DIFFERENT = 500
-LONGEST = 300
+LONGEST = CUT_CHARACTERS - 1
 """A longer text is prose: only its beginning is looked at."""
 COLUMNS_A_QUERY = 1_000
 
 Value = object
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is counted of a column over all rows; None for what is not counted yet."""
+
+    present: int
+    """Rows that are not NULL."""
+    constant: bool | None = None
+    """Whether they all hold one value."""
+    padded: int | None = None
+    null_words: int | None = None
+    not_a_number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -72,62 +84,74 @@ class Observed:
         return as_text(self.name, self.type)
 
     def texts(self) -> list[tuple[str, int]]:
+        return self._texts
+
+    @cached_property
+    def _texts(self) -> list[tuple[str, int]]:
         return [(value, count) for value, count in self.values if isinstance(value, str)]
 
 
-def diagnostic_aggregates(column: str, type_name: str) -> dict[str, str]:
-    """The aggregates over all rows that the diagnostics of a column need, by name; all are cheap."""
-    name = identifier(column)
-    aggregates = {"present": f"count({name})", "constant": f"min({name}) = max({name})"}
+def dirt_aggregates(column: str, type_name: str) -> dict[str, str]:
+    """The aggregates over all rows that tell of rare dirt which a sample misses, by the names in `Counts`."""
     if is_text(type_name):
         text = as_text(column, type_name)
-        aggregates["padded"] = f"count_if({text} LIKE ' %' OR {text} LIKE '% ')"
-        # Short texts only are folded: a null word is short, and folding long ones would cost more than all the rest.
-        aggregates["null_words"] = (
-            f"count_if(CASE WHEN strlen({text}) < 16 THEN lower({text}) IN {one_of(EVERYWHERE)} ELSE false END)"
-        )
-    elif type_name.upper() in ("DOUBLE", "FLOAT", "REAL"):
-        aggregates["not_a_number"] = f"count_if(isnan({name}))"
-    return aggregates
+        return {
+            "padded": f"count_if({text} LIKE ' %' OR {text} LIKE '% ')",
+            "null_words": f"count_if(CASE strlen({text}) {_by_length(text)} ELSE false END)",
+        }
+    if type_name.upper() in ("DOUBLE", "FLOAT", "REAL"):
+        return {"not_a_number": f"count_if(isnan({identifier(column)}))"}
+    return {}
+
+
+def _by_length(text: str) -> str:
+    """Cases of `strlen`: a text is compared with the few words of its own length, and long ones are not folded."""
+    lengths: dict[int, list[str]] = {}
+    for word in EVERYWHERE:
+        lengths.setdefault(len(word.encode()), []).append(word)
+    return " ".join(
+        f"WHEN {length} THEN {'true' if words == [''] else f'lower({text}) IN {one_of(words)}'}"
+        for length, words in sorted(lengths.items())
+    )
 
 
 def observe(
     connection: duckdb.DuckDBPyConnection,
     relation: str,
     columns: Sequence[tuple[str, str]],
+    sample: SampledRows,
     *,
     rows: int,
-    seed: int = 0,
-    counted: Mapping[str, Mapping[str, int | None]] | None = None,
+    counted: Mapping[str, Counts] | None = None,
 ) -> Iterator[Observed]:
-    """Each column as observed. `counted` holds results of `diagnostic_aggregates` that a profile has already."""
-    sampled_rows = max(200, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(columns))))
+    """Each column as observed. `counted`: what a profile has counted already."""
     for some in _batches(columns):
-        complete = rows <= sampled_rows
-        sampled = _sample(connection, relation, some, None if complete else sampled_rows, seed)
-        # The values of a small table are all there already, except those that Python cannot hold.
-        ask = [(name, kind) for name, kind in some if not complete or _readable(name, kind) == "NULL" or is_date(kind)]
-        counts = dict(counted) if counted is not None else _count(connection, relation, ask)
-        counts.update({name: _count_values(sampled[name]) for name, _ in some if name not in counts})
+        sampled = {name: _different(sample.values.get(name, ())) for name, _ in some}
+        counts = _counts(connection, relation, some, sampled if sample.complete else {}, counted or {})
         for name, type_name in some:
-            values = sampled[name]
-            values_complete = complete
+            values, complete = sampled[name], sample.complete
             if not complete and len(values) <= FEW_DIFFERENT:
-                values, values_complete = _all_values(connection, relation, name, type_name, values)
+                values, complete = _all_values(connection, relation, name, type_name, values)
             found = counts[name]
             yield Observed(
                 name=name,
                 type=type_name,
                 rows=rows,
-                present=found.get("present") or 0,
-                constant=bool(found.get("constant")),
-                padded=found.get("padded") or 0,
-                null_words=found.get("null_words") or 0,
-                not_a_number=found.get("not_a_number") or 0,
+                present=found.present,
+                constant=bool(found.constant),
+                padded=found.padded or 0,
+                null_words=found.null_words or 0,
+                not_a_number=found.not_a_number or 0,
                 values=tuple(values.items()),
                 looked_at=sum(values.values()),
-                complete=values_complete,
+                complete=complete,
             )
+
+
+def _different(values: Sequence[Value]) -> Counter[Value]:
+    counter = Counter(values)
+    counter.pop(None, None)
+    return counter
 
 
 def _batches(columns: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str, str]]]:
@@ -135,72 +159,65 @@ def _batches(columns: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str,
         yield columns[start : start + COLUMNS_A_QUERY]
 
 
-def _count_values(values: Counter[Value]) -> dict[str, int | None]:
-    """What `diagnostic_aggregates` would count, from a column's values when they are complete."""
+def _counts(
+    connection: duckdb.DuckDBPyConnection,
+    relation: str,
+    columns: Sequence[tuple[str, str]],
+    complete: Mapping[str, Counter[Value]],
+    counted: Mapping[str, Counts],
+) -> dict[str, Counts]:
+    """From all values of a column where they are there, from what was counted already, else from the relation."""
+    counts: dict[str, Counts] = {}
+    missing = []
+    for name, type_name in columns:
+        known = counted.get(name)
+        # Not all values are there of types that Python cannot hold, and of moments without end.
+        if name in complete and value_sql(name, type_name) is not None and not is_date(type_name):
+            counts[name] = _count_values(complete[name])
+        elif known is not None and _suffices(known, type_name):
+            counts[name] = known
+        else:
+            missing.append((name, type_name))
+    return counts | _count(connection, relation, missing)
+
+
+def _suffices(counts: Counts, type_name: str) -> bool:
+    asked = dirt_aggregates("", type_name)
+    return counts.constant is not None and all(getattr(counts, key) is not None for key in asked)
+
+
+def _count_values(values: Counter[Value]) -> Counts:
     texts = [(value, count) for value, count in values.items() if isinstance(value, str)]
-    return {
-        "present": sum(values.values()),
-        "constant": len(values) == 1,
-        "padded": sum(count for text, count in texts if text[:1] == " " or text[-1:] == " "),
-        "not_a_number": sum(count for value, count in values.items() if isinstance(value, float) and math.isnan(value)),
-    }
+    return Counts(
+        present=sum(values.values()),
+        constant=len(values) == 1,
+        padded=sum(count for text, count in texts if text[:1] == " " or text[-1:] == " "),
+        not_a_number=sum(count for value, count in values.items() if isinstance(value, float) and math.isnan(value)),
+    )
 
 
 def _count(
     connection: duckdb.DuckDBPyConnection, relation: str, columns: Sequence[tuple[str, str]]
-) -> dict[str, dict[str, int | None]]:
+) -> dict[str, Counts]:
     if not columns:
         return {}
-    asked = [(name, key, sql) for name, kind in columns for key, sql in diagnostic_aggregates(name, kind).items()]
+    asked = []
+    for name, kind in columns:
+        column = identifier(name)
+        own = {"present": f"count({column})", "constant": f"min({column}) = max({column})"}
+        asked += [(name, key, sql) for key, sql in (own | dirt_aggregates(name, kind)).items()]
     (row,) = connection.execute(f"SELECT {', '.join(sql for _, _, sql in asked)} FROM {relation}").fetchall()
-    counts: dict[str, dict[str, int | None]] = {name: {} for name, _ in columns}
+    found: dict[str, dict[str, Any]] = {name: {} for name, _ in columns}
     for (name, key, _), value in zip(asked, row, strict=True):
-        counts[name][key] = value
-    return counts
-
-
-def _readable(column: str, type_name: str) -> str:
-    """The column as it is sampled: short enough to keep, of a type that Python can hash."""
-    name = identifier(column)
-    if is_text(type_name):
-        text = as_text(column, type_name)
-        return f"CASE WHEN strlen({text}) > {4 * LONGEST} THEN left({text}, {LONGEST + 1}) ELSE {text} END"
-    if is_date(type_name):
-        # As microseconds: Python's own dates end at year 9999 and need a time zone library for zoned ones.
-        zoned = "ZONE" in type_name.upper() or "TZ" in type_name.upper()
-        plain = f"timezone('UTC', {name})" if zoned else f"CAST({name} AS TIMESTAMP)"
-        return f"CASE WHEN isfinite({name}) THEN epoch_us({plain}) END"
-    if is_number(type_name):
-        return f"CAST({name} AS DOUBLE)" if "DECIMAL" in type_name.upper() else name
-    return "NULL"
-
-
-def _sample(
-    connection: duckdb.DuckDBPyConnection,
-    relation: str,
-    columns: Sequence[tuple[str, str]],
-    size: int | None,
-    seed: int,
-) -> dict[str, Counter[Value]]:
-    # The cut comes before the sample: the reservoir would otherwise hold whole cells, however long.
-    parts = ", ".join(f"{_readable(name, kind)} AS c{number}" for number, (name, kind) in enumerate(columns))
-    statement = f"SELECT {parts} FROM {relation}"
-    if size is not None:
-        statement = f"SELECT * FROM ({statement}) USING SAMPLE reservoir({size} ROWS) REPEATABLE ({seed})"
-    table = connection.sql(statement).to_arrow_table()
-    counters: dict[str, Counter[Value]] = {}
-    for number, (name, _) in enumerate(columns):
-        counter: Counter[Value] = Counter(table.column(number).to_pylist())
-        counter.pop(None, None)
-        counters[name] = counter
-    return counters
+        found[name][key] = value
+    return {name: Counts(**figures) for name, figures in found.items()}
 
 
 def _all_values(
     connection: duckdb.DuckDBPyConnection, relation: str, name: str, type_name: str, sampled: Counter[Value]
 ) -> tuple[Counter[Value], bool]:
-    readable = _readable(name, type_name)
-    if readable == "NULL":
+    readable = value_sql(name, type_name)
+    if readable is None:
         return sampled, False
     limit = 4 * FEW_DIFFERENT
     found = connection.execute(

@@ -105,6 +105,8 @@ def _at_end(
         if match and not _QUOTED.fullmatch(text):
             for sign in set(match[0]):
                 marked[sign].append((text, pattern.sub("", text), count))
+    if not marked:
+        return None
     plain = {text for text, _ in texts}
     lengths = Counter(_shape(text) for text in plain)
     kept = []

@@ -18,7 +18,8 @@ _PHONE = (
     r"|\(\d{3}\)\s?\d{3}[\s.\-]\d{4}|\d{3}[.\-]\d{3}[.\-]\d{4})(?:\b|$)"
 )
 _QUOTED = r"(?:^|[\s(\[])[\"“«]([\p{Lu}\d][^\"“”«»\n]{1,60}?)[,.]?[\"”»]"
-_BRACKETED = r"\(([\p{Lu}][\p{L} &/.'’\-]{1,30})\)"
+# What may not stand in it is listed, not what may: \p{L} thirty times over takes RE2 a tenth of a second to compile.
+_BRACKETED = r"\(([\p{Lu}][^\d()\[\]{}<>,;:!?\"“”$%#@*+=~|\\^_`\n]{1,30})\)"
 _TITLED = r"\b((?:Mr|Mrs|Ms|Dr|Prof)\.?\s+[A-Z][\w'’\-]+(?:\s+[A-Z][\w'’\-]+){0,2})"
 
 _Reading = tuple[str, Kind, str, str, float]

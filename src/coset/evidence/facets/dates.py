@@ -135,7 +135,7 @@ def _by_words_before(column: str, forms: Sequence[_Format], values: Sequence[str
     for value in values:
         matches = list(any_form.finditer(value))
         many += len(matches) > 1
-        phrases.update({_phrase_before(value[: match.start()]) for match in matches} - {""})
+        phrases.update(sorted({_phrase_before(value[: match.start()]) for match in matches} - {""}))
     if many < floor:
         return []
     return [

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -24,7 +25,7 @@ from coset.evidence.facets.key_values import key_value_candidates
 from coset.evidence.facets.lists import list_candidates
 from coset.evidence.facets.places import place_candidates
 from coset.evidence.facets.quantities import quantity_candidates
-from coset.evidence.facets.reading import LONGEST_TEXT, Copy, drop, read
+from coset.evidence.facets.reading import LONGEST_TEXT, Copy, drop, holds_text, read
 from coset.evidence.facets.templates import template_candidates
 from coset.evidence.objects import Share, TextFacet
 
@@ -36,10 +37,20 @@ _SIGNS = re.compile(r"[\W_]+")
 
 
 def find_facets(
-    connection: DuckDBPyConnection, relation: str, column: str, type: str, *, rows: int, seed: int = 0
+    connection: DuckDBPyConnection,
+    relation: str,
+    column: str,
+    type: str,
+    *,
+    rows: int,
+    seed: int = 0,
+    glance: Sequence[str] | None = None,
 ) -> list[TextFacet]:
-    """The facets of `column`; `relation` is a quoted table or view of `rows` rows, `type` the column's DuckDB type."""
+    """The facets of `column`; `relation` is a quoted table or view of `rows` rows, `type` the column's DuckDB type.
+    `glance`: the beginnings of some of its texts, where they are known already."""
     if type.upper() not in {"VARCHAR", "TEXT", "STRING"} or rows < LEAST_ROWS:
+        return []
+    if glance is not None and not holds_text(glance):
         return []
     copy = read(connection, relation, column, rows, seed)
     if copy is None:

@@ -36,7 +36,7 @@ def key_value_candidates(column: str, values: Sequence[str], floor: int) -> list
                 signs[match.group(2)] += 1
                 spellings.setdefault(key, Counter())[match.group(1)] += 1
         pairs += len(seen)
-        documents.update(seen)
+        documents.update(sorted(seen))
     often = [key for key, count in documents.most_common(40) if count >= floor]
     keys = [spellings[key].most_common(1)[0][0] for key in often]
     # Speakers of a talk, or words before a colon in prose, are many and rare; the keys of a list are few and come back.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
@@ -92,7 +93,7 @@ def _drop(connection: DuckDBPyConnection, *tables: str) -> None:
         connection.execute(f"DROP TABLE IF EXISTS {table}")
 
 
-def holds_text(values: list[str]) -> bool:
+def holds_text(values: Sequence[str]) -> bool:
     """Whether values hold more than a name, a number or an identifier each."""
     distinct = set(values)
     if len(distinct) < 5:

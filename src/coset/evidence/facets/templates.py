@@ -22,7 +22,7 @@ _LONGEST_SLOT = 8
 _SLOTS = 24
 _FEWEST_PLACES = 10
 _INSIDE_NAMES = frozenset({"and", "of", "the", "for", "de", "or", "in", "to", "at"})
-_JOINING = frozenset({"and", "or", "und", "et", "y", "oder", "ou"})
+_NEVER_LAST = frozenset({"and", "or", "und", "et", "y", "oder", "ou"}) | MONTH_WORDS
 _LINKS = r"(?:,\s*(?:and\s+|or\s+|&\s*)?|\s+(?:and|or|&)\s+)"
 _ITEM = r"[\w&'’/\-]+(?: [\w&'’/\-]+){0,3}"
 _ENUMERATION = re.compile(
@@ -83,7 +83,7 @@ def _ending_at(words: Sequence[Token], end: int, single: Counter[str], often: in
     """The phrases that end here: two words with one that says something, three where the last two are small."""
     last = words[end]
     if (
-        last.lower in _JOINING | MONTH_WORDS
+        last.lower in _NEVER_LAST
         or single[last.lower] < often
         or not (last.is_word or last.text in ":#(")
         or end + 1 == len(words)
@@ -246,7 +246,8 @@ def _beginning(column: str, texts: Sequence[tuple[str, list[Token]]]) -> Candida
         return None
     verbs: Counter[str] = Counter()
     for place in places:
-        verbs.update({word.lower for word in place.following[1:_LONGEST_SLOT] if word.text.islower()})
+        # In order: a set would give equal counts another order in every run.
+        verbs.update(sorted({word.lower for word in place.following[1:_LONGEST_SLOT] if word.text.islower()}))
     ends = [word for word, count in verbs.most_common(40) if count >= 0.02 * len(places) and len(word) > 1]
     ends = [word for word in ends if word not in _INSIDE_NAMES][:12]
     name = r"(?:[A-Z0-9][\w.'’&\-]*|&|of|and|the|for|de)"

@@ -7,7 +7,7 @@ with a little less taste.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TOKEN = re.compile(r"\d[\d,.]*\d|\w+(?:['’\-]\w+)*|[^\w\s]|\n")
 
@@ -26,8 +26,7 @@ _MONTHS = "january february march april may june july august september october n
 MONTH_WORDS = frozenset(_MONTHS.split()) | {month[:3] for month in _MONTHS.split()} | {"sept"}
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A word, number or sign: as written, in lower case, and where it stands."""
 
     text: str
@@ -45,4 +44,4 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    return [Token(m.group(), m.group().lower(), m.start(), m.end()) for m in TOKEN.finditer(text)]
+    return [Token(word := match.group(), word.lower(), *match.span()) for match in TOKEN.finditer(text)]

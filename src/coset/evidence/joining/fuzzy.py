@@ -19,7 +19,7 @@ from coset.evidence.joining.nearest import Floats, Integers
 from coset.evidence.joining.resemblance import FEATURES, Columns
 from coset.evidence.joining.text import grams
 
-NEAREST = 15
+NEAREST = 25
 # Word and gram cosine together from which the best partner of both sides surely matches.
 SURE = 1.2
 # A gap wider than this says no more than one this wide; also taken where there is no runner-up.
@@ -62,6 +62,7 @@ def candidates(columns: Columns, rights: Sequence[int]) -> Candidates:
             else:
                 pairs.append((i, j, *columns.cosines(i, j)))
     columns.learn_drops(sure_pairs(pairs))
+    columns.learn_differences(sorted({pair[0] for pair in pairs}))
     rows = [columns.features(*pair) for pair in pairs]
     return Candidates(
         np.array([pair[0] for pair in pairs], dtype=np.int64),
@@ -90,17 +91,32 @@ def shares(scores: Floats, groups: Integers) -> Floats:
     return np.asarray(raised / np.bincount(groups, weights=raised, minlength=size)[groups])
 
 
-def claims_of_others(found: Candidates, share: Floats) -> Floats:
-    """For each pair the highest share that any other right value gives to the same left value."""
-    best: dict[int, tuple[float, int, float]] = {}
-    for i, j, value in zip(found.left.tolist(), found.right.tolist(), share.tolist(), strict=True):
-        first, holder, second = best.get(i, (0.0, -1, 0.0))
-        best[i] = (value, j, first) if value > first else (first, holder, max(second, value))
-    claims = [
-        best[i][2] if best[i][1] == j else best[i][0]
-        for i, j in zip(found.left.tolist(), found.right.tolist(), strict=True)
-    ]
-    return np.array(claims)
+def best_of_others(values: Floats, groups: Integers, none: float) -> Floats:
+    """For each the highest value of another one in its group, or `none` where it is alone."""
+    order = np.lexsort((-values, groups))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = groups[order][1:] != groups[order][:-1]
+    starts = np.flatnonzero(first)
+    sizes = np.diff(np.append(starts, len(order)))
+    seconds = np.full(len(starts), none)
+    seconds[sizes > 1] = values[order[starts[sizes > 1] + 1]]
+    others = np.empty(len(values))
+    others[order] = np.repeat(values[order[starts]], sizes)
+    others[order[starts]] = seconds
+    return others
+
+
+CONTEST = (
+    "own score", "claim of another right value", "another claim is stronger", "share of the left value", "all claims",
+)  # fmt: skip
+
+
+def contest(found: Candidates, scores: Floats) -> Floats:
+    """One row per pair: its score, and how other right values compete for the same left value."""
+    share = shares(scores, found.right)
+    claim = best_of_others(share, found.left, 0.0)
+    claims = np.bincount(found.left, weights=share)[found.left] - share
+    return np.column_stack([scores, claim, claim > share, shares(scores, found.left), np.log1p(np.maximum(claims, 0))])
 
 
 @dataclass(frozen=True)
@@ -111,24 +127,41 @@ class Winners:
     evidence: Floats
 
 
-def winners(found: Candidates, ranking: Floats, contest: Floats) -> Winners:
-    scores = found.features @ ranking
-    share = shares(scores, found.right)
-    claims = claims_of_others(found, share)
-    scores = contest[0] * scores + contest[1] * claims + contest[2] * (claims > share)
-    share = shares(scores, found.right)
+EVIDENCE = (
+    "constant", "score", "claim of another right value", "gap to the runner-up", "share of all candidates",
+    "share of the left value", "all claims", "gap to another right value", *FEATURES,
+)  # fmt: skip
+
+
+def winners(found: Candidates, ranking: Floats, contesting: Floats) -> Winners:
+    scores = contest(found, found.features @ ranking) @ contesting
+    places = best_places(found, scores)
+    claims = contest(found, scores)[places]
+    evidence = np.column_stack(
+        [
+            np.ones(len(places)),
+            scores[places],
+            claims[:, 1],
+            gap(scores, found.right)[places],
+            shares(scores, found.right)[places],
+            claims[:, 3:],
+            gap(scores, found.left)[places],
+        ]
+    )
+    return Winners(places, np.hstack([evidence, found.features[places]]))
+
+
+def best_places(found: Candidates, scores: Floats) -> Integers:
+    """The place of the best left value of each right value; the first one of equals."""
     order = np.lexsort((found.left, -scores, found.right))
     first = np.ones(len(order), dtype=bool)
     first[1:] = found.right[order][1:] != found.right[order][:-1]
-    starts = np.flatnonzero(first)
-    places = order[starts]
-    ends = np.append(starts[1:], len(order))
-    gaps = np.full(len(starts), WIDEST_GAP)
-    several = ends - starts > 1
-    runners = order[starts[several] + 1]
-    gaps[several] = np.minimum(scores[places[several]] - scores[runners], WIDEST_GAP)
-    evidence = np.column_stack([np.ones(len(places)), scores[places], claims[places], gaps, share[places]])
-    return Winners(places, np.hstack([evidence, found.features[places]]))
+    return order[first]
+
+
+def gap(scores: Floats, groups: Integers) -> Floats:
+    """How far each is ahead of the best other one in its group."""
+    return np.clip(scores - best_of_others(scores, groups, -np.inf), -WIDEST_GAP, WIDEST_GAP)
 
 
 def guess(columns: Columns, rights: Sequence[int]) -> list[Guess]:

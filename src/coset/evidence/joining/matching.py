@@ -14,6 +14,7 @@ from coset.evidence.joining.fuzzy import guess
 from coset.evidence.joining.resemblance import Columns
 from coset.evidence.joining.rule import JoinRule, Kind, keys
 from coset.evidence.joining.search import distinct, find_rules
+from coset.evidence.joining.series import series_pairs
 
 # A guess is kept from this probability on: cross-validated over whole tasks, where F1 is flat between .3 and .5.
 LEAST_PROBABILITY = 0.35
@@ -108,16 +109,27 @@ def join_by_resemblance(
     left: Sequence[str], right: Sequence[str], joined: set[tuple[int, int]], least_probability: float
 ) -> set[tuple[int, int]]:
     done = {j for _, j in joined}
+    # Where rules join one to one, a left value that has its partner is no longer to be had.
+    given_away = {i for i, _ in joined}
+    if len(joined) < LEAST_RULE_SHARE * min(len(left), len(right)) or not len(given_away) == len(done) == len(joined):
+        given_away = set()
     open_rights = [j for j in range(len(right)) if j not in done]
     if not open_rights or not left or max(len(left), len(open_rights)) > MOST_FUZZY_VALUES:
         return set()
     columns = Columns(left, right)
-    if not joined and len(right) > 2 * PROBED:
+    in_series = {(i, j) for i, j in series_pairs(columns.left, columns.right) if j not in done}
+    done |= {j for _, j in in_series}
+    if not joined and not in_series and len(right) > 2 * PROBED:
         probe = guess(columns, range(0, len(right), len(right) // PROBED))
         if sum(g.probability >= least_probability for g in probe) < LEAST_PROBED_SHARE * PROBED:
             return set()
     guesses = guess(columns, range(len(right)))
-    kept = {(g.left, g.right) for g in guesses if g.probability >= least_probability and g.right not in done}
+    kept = {
+        (g.left, g.right)
+        for g in guesses
+        if g.probability >= least_probability and g.right not in done and g.left not in given_away
+    }
+    kept |= in_series
     if not joined and len(kept) < LEAST_GUESSED_SHARE * min(len(left), len(right)):
         return set()
     return kept

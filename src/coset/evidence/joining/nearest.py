@@ -40,9 +40,9 @@ class Index:
         total = len(left) + len(right)
         self.weights = {feature: math.log(1 + total / count) for feature, count in counts.items()}
         self.size = len(left)
+        self.vectors = [self.vector(features) for features in left]
         postings: dict[str, tuple[list[int], list[float]]] = {}
-        for position, features in enumerate(left):
-            vector = self.vector(features)
+        for position, vector in enumerate(self.vectors):
             for feature, weight in vector.items():
                 places, weights = postings.setdefault(feature, ([], []))
                 places.append(position)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from coset.evidence.joining.steps import BLANKS, lower, quoted, upper
 
-Mode = Literal["whole", "word", "chunk", "letters", "digits", "split", "between", "after", "before last"]
+Mode = Literal["whole", "word", "chunk", "letters", "digits", "split", "between", "after", "before last", "initials"]
 Case = Literal["", "lower", "upper", "capital"]
 
 # The same character classes for Python and for DuckDB's RE2.
@@ -24,6 +24,8 @@ RUNS: dict[str, tuple[str, str]] = {
 }
 COMPILED = {mode: re.compile(patterns[0]) for mode, patterns in RUNS.items()}
 SEPARATORS = re.compile(r"[\W_]+")
+# Every word, or what stands between words: replaced by its first letter, the initials of all words remain.
+WORD_OR_SEPARATORS = r"([\p{L}\p{N}])[\p{L}\p{N}]*|[^\p{L}\p{N}]+"
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Piece:
     squeeze: bool = False
     skip: int = 0
     first: int = 0
+    last: int = 0
     case: Case = ""
 
     @property
@@ -54,6 +57,7 @@ class Piece:
             "between": f"what stands between '{self.delimiter}' and '{self.closing}'",
             "after": f"what follows the first '{self.delimiter}'",
             "before last": f"what precedes the last '{self.delimiter}'",
+            "initials": "the initials of all words",
         }[self.mode]
         if self.squeeze:
             base += " without separators"
@@ -63,6 +67,8 @@ class Piece:
             base = f"the first {self.first} characters of {base}" if self.first > 1 else f"the initial of {base}"
         elif self.skip:
             base += f" from character {self.skip + 1}"
+        if self.last:
+            base = f"the last {self.last} characters of {base}"
         return (
             base + {"": "", "lower": " in lower case", "upper": " in upper case", "capital": " capitalised"}[self.case]
         )
@@ -77,6 +83,8 @@ class Piece:
             base = base[self.skip :]
         if self.first:
             base = base[: self.first]
+        if self.last:
+            base = base[-self.last :]
         if self.case == "lower":
             base = lower(base)
         elif self.case == "upper":
@@ -90,6 +98,8 @@ class Piece:
             return text
         if self.mode in COMPILED:
             return at(COMPILED[self.mode].findall(text), self.index)
+        if self.mode == "initials":
+            return "".join(word[0] for word in COMPILED["word"].findall(text))
         if self.mode == "split":
             return at(text.split(self.delimiter), self.index)
         if self.delimiter not in text:
@@ -116,6 +126,8 @@ class Piece:
             base = f"CASE WHEN contains({expression}, {mark}) THEN string_split({rest}, {quoted(self.closing)})[1] END"
         elif self.mode == "after":
             base = f"CASE WHEN contains({expression}, {mark}) THEN {rest} END"
+        elif self.mode == "initials":
+            base = f"regexp_replace({expression}, {quoted(WORD_OR_SEPARATORS)}, '\\1', 'g')"
         else:
             base = expression
         if self.squeeze:
@@ -124,6 +136,8 @@ class Piece:
             base = f"substr({base}, {self.skip + 1})"
         if self.first:
             base = f"left({base}, {self.first})"
+        if self.last:
+            base = f"right({base}, {self.last})"
         if self.case in {"lower", "upper"}:
             base = f"{self.case}({base})"
         elif self.case == "capital":

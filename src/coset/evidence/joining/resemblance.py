@@ -2,21 +2,23 @@
 
 In go two columns as `Column`s and pairs of positions, out comes one row per pair with the features named in
 `FEATURES`, each between about -1 and 1 so that one set of weights serves every task. Only the two columns are looked
-at: how rare a word is, and how often a word is dropped between values that surely match, is learned from them.
+at: how rare a word is, how often a word is dropped between values that surely match, and which differences tell two
+left values apart is learned from them.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel, JaroWinkler
 
+from coset.evidence.joining.apart import Differences
 from coset.evidence.joining.nearest import Index
-from coset.evidence.joining.text import LONGEST, fold, grams, words
+from coset.evidence.joining.text import grams
+from coset.evidence.joining.value import read_value
 
 FEATURES = (
     "word cosine",
@@ -42,35 +44,13 @@ FEATURES = (
     "rarest right word missing",
     "rarest left word missing",
     "initials agree",
+    "difference tells left values apart",
+    "left difference tells them apart",
+    "right difference tells them apart",
 )
 
 # A share of matches in which a word is dropped, before anything is known of the word.
 PRIOR_DROP, PRIOR_COUNT = 0.3, 2.0
-
-
-@dataclass(frozen=True)
-class Value:
-    """One value as the matcher sees it. `core` is what stands outside brackets and before the first comma."""
-
-    folded: str
-    words: tuple[str, ...]
-    bag: frozenset[str]
-    squashed: str
-    core: str
-    ordered: str
-
-
-def read_value(text: str) -> Value:
-    folded = fold(text)
-    parts = words(folded)
-    core = folded
-    for opening in ("(", "[", ",", ";"):
-        cut = core.find(opening)
-        if cut > 2:
-            core = core[:cut]
-    return Value(
-        folded[:LONGEST], tuple(parts), frozenset(parts), "".join(parts), "".join(words(core)), " ".join(sorted(parts))
-    )
 
 
 class Columns:
@@ -83,6 +63,8 @@ class Columns:
         self.gram_index = Index([grams(v.folded) for v in self.left], [grams(v.folded) for v in self.right])
         self.rarest = math.log(1 + len(left) + len(right))
         self.drops: dict[str, float] = {}
+        self.apart: Differences | None = None
+        self._last: tuple[int, dict[str, float], dict[str, float]] = (-1, {}, {})
 
     def learn_drops(self, pairs: Sequence[tuple[int, int]]) -> None:
         """How often each word is in only one of two values that surely match."""
@@ -96,6 +78,10 @@ class Columns:
             word: (dropped[word] + PRIOR_DROP * PRIOR_COUNT) / (kept[word] + dropped[word] + PRIOR_COUNT)
             for word in kept | dropped
         }
+
+    def learn_differences(self, positions: Iterable[int]) -> None:
+        """Learn what tells the left values apart from those at the positions and their neighbours."""
+        self.apart = Differences(self.left, self.word_index, self.gram_index, positions)
 
     def features(self, i: int, j: int, word_cosine: float, gram_cosine: float) -> list[float]:
         one, other = self.left[i], self.right[j]
@@ -135,15 +121,20 @@ class Columns:
             max((weights[word] for word in right_only), default=0.0) / self.rarest,
             max((weights[word] for word in left_only), default=0.0) / self.rarest,
             initials,
+            *(self.apart.features(one.bag, other.bag) if self.apart else (0.0, 0.0, 0.0)),
         ]
 
     def cosines(self, i: int, j: int) -> tuple[float, float]:
         """Cosines of a pair that only one of the two indexes proposed."""
-        one, other = self.left[i], self.right[j]
-        return (
-            dot(self.word_index.vector(one.words), self.word_index.vector(other.words)),
-            dot(self.gram_index.vector(grams(one.folded)), self.gram_index.vector(grams(other.folded))),
-        )
+        by_words, by_grams = self.right_vectors(j)
+        return dot(by_words, self.word_index.vectors[i]), dot(by_grams, self.gram_index.vectors[i])
+
+    def right_vectors(self, j: int) -> tuple[dict[str, float], dict[str, float]]:
+        # Pairs come one right value after the other, so it is enough to remember the last one.
+        if self._last[0] != j:
+            value = self.right[j]
+            self._last = j, self.word_index.vector(value.words), self.gram_index.vector(grams(value.folded))
+        return self._last[1:]
 
 
 def dot(one: dict[str, float], other: dict[str, float]) -> float:

@@ -167,7 +167,7 @@ def says_enough(outcome: Outcome, left: Sequence[str], right: Sequence[str]) -> 
 def accidental(program: Program, sources: Sequence[str], targets: set[str]) -> int:
     """How many targets the program hits when its pieces come from different sources: what chance alone would match."""
     if len(program.pieces) < 2:
-        return 0
+        return accidental_end(program, sources, targets)
     hits = set()
     for position, source in enumerate(sources):
         other = sources[(position + 1) % len(sources)]
@@ -184,6 +184,16 @@ def accidental(program: Program, sources: Sequence[str], targets: set[str]) -> i
     return len(hits)
 
 
+def accidental_end(program: Program, sources: Sequence[str], targets: set[str]) -> int:
+    """The same for the last digits of one piece: many numbers end in any three digits."""
+    length = program.pieces[0].last
+    if not length:
+        return 0
+    made = {key for source in sources if (key := program.apply(source))}
+    alike = sum(len(target) == len(next(iter(made), "")) for target in targets)
+    return int(len(made) * alike / 10.0**length)
+
+
 def enough_letters(program: Program, outcome: Outcome, sources: Sequence[str], targets: Sequence[str]) -> bool:
     """A rule whose keys are one or two characters long proves little, unless it explains nearly everything."""
     constant = sum(len(part) for part in program.parts if isinstance(part, str))
@@ -191,7 +201,8 @@ def enough_letters(program: Program, outcome: Outcome, sources: Sequence[str], t
     if lengths and lengths[len(lengths) // 2] >= 3:
         return True
     matched = min(len(outcome.left_matched), len(outcome.right_matched))
-    return matched >= 0.8 * min(len(sources), len(targets)) and len(outcome.shared) >= 3 and len(program.pieces) > 1
+    several = len(program.pieces) > 1 or program.pieces[0].mode == "initials"
+    return matched >= 0.8 * min(len(sources), len(targets)) and len(outcome.shared) >= 3 and several
 
 
 def program_kind(program: Program) -> Kind:

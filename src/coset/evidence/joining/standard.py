@@ -54,11 +54,12 @@ def candidates(
     for kind, steps in BOTH_SIDES:
         if not strangers or kind == "numeric":
             yield kind, Recipe(steps), Recipe(steps)
-    left_dates, right_dates = date_formats(left), date_formats(right)
-    for one in left_dates:
+    right_dates = date_formats(right)
+    for one in date_formats(left) if right_dates else ():
         for other in right_dates:
-            if one != other:
-                yield "date", Recipe((Date(one),)), Recipe((Date(other),))
+            if one != other and Date(one).fields == Date(other).fields:
+                outcome = date_outcome(one, other)
+                yield "date", Recipe((Date(one, outcome),)), Recipe((Date(other, outcome),))
     left_affixes, right_affixes = affixes(left), affixes(right)
     for after in ((), (WITHOUT_ZEROS,), (Lower(),)):
         for affix in left_affixes:
@@ -93,6 +94,15 @@ def affixes(values: Sequence[str]) -> list[Affix]:
     return found_affixes + [Affix(prefix, suffix) for prefix in prefixes for suffix in suffixes]
 
 
+def date_outcome(one: str, other: str) -> str:
+    """What both formats can say: without the century where one of them leaves it out."""
+    fields = Date(one).fields
+    if "t" in fields:
+        return "%H:%M:%S" if "%S" in one and "%S" in other else "%H:%M"
+    year = [] if "y" not in fields else ["%y"] if "%y" in one or "%y" in other else ["%Y"]
+    return "-".join([*year, "%m"] + (["%d"] if "d" in fields else []))
+
+
 def date_formats(values: Sequence[str]) -> list[str]:
     """Formats that read at least nine in ten of the values looked at; day first and month first may both."""
     looked = [value for value in values[:LOOKED_AT] if value]
@@ -101,5 +111,6 @@ def date_formats(values: Sequence[str]) -> list[str]:
     return [
         format
         for format in DATE_SHAPES
+        if Date(format).apply(looked[0]) or Date(format).apply(looked[-1])
         if sum(Date(format).apply(value) is not None for value in looked) >= 0.9 * len(looked)
     ]

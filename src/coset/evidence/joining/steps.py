@@ -145,53 +145,102 @@ MONTHS = [
     "November",
     "December",
 ]
+SHORT_MONTHS = [month[:3] for month in MONTHS]
+DAY, TWO_DIGITS, YEAR = "([0-9]{1,2})", "([0-9]{2})", "([0-9]{4})"
+# Before a date in words may stand its weekday, after its day an ordinal ending (`Friday, 3rd May 2024`).
+WEEKDAY = "(?:(?:Mon|Tue|Tues|Wed|Wednes|Thu|Thurs|Fri|Sat|Satur|Sun)(?:day)?,? )?"
+WORDED_DAY = f"{DAY}(?:st|nd|rd|th)?"
+NAME, SHORT_NAME = f"({'|'.join(MONTHS)})", f"({'|'.join(SHORT_MONTHS)})"
 # DuckDB's format -> the shape a text must have for it. The shape is tested on both sides, so that neither
 # Python nor DuckDB is more lenient than the other.
 DATE_SHAPES = {
-    "%Y-%m-%d": r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:[ T]00:00:00(?:\.0+)?)?",
-    "%Y/%m/%d": r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})",
-    "%Y%m%d": r"([0-9]{4})([0-9]{2})([0-9]{2})",
-    "%d/%m/%Y": r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})",
-    "%m/%d/%Y": r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})",
-    "%d.%m.%Y": r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})",
-    "%d-%m-%Y": r"([0-9]{1,2})-([0-9]{1,2})-([0-9]{4})",
-    "%m-%d-%Y": r"([0-9]{1,2})-([0-9]{1,2})-([0-9]{4})",
-    "%d %B %Y": rf"([0-9]{{1,2}}) ({'|'.join(MONTHS)}) ([0-9]{{4}})",
-    "%B %d, %Y": rf"({'|'.join(MONTHS)}) ([0-9]{{1,2}}), ([0-9]{{4}})",
-    "%d %b %Y": rf"([0-9]{{1,2}}) ({'|'.join(month[:3] for month in MONTHS)}) ([0-9]{{4}})",
-    "%b %d, %Y": rf"({'|'.join(month[:3] for month in MONTHS)}) ([0-9]{{1,2}}), ([0-9]{{4}})",
-    "%d-%b-%Y": rf"([0-9]{{1,2}})-({'|'.join(month[:3] for month in MONTHS)})-([0-9]{{4}})",
+    "%Y-%m-%d": rf"{YEAR}-{DAY}-{DAY}(?:[ T]00:00:00(?:\.0+)?)?",
+    "%Y/%m/%d": f"{YEAR}/{DAY}/{DAY}",
+    "%Y.%m.%d": rf"{YEAR}\.{DAY}\.{DAY}",
+    "%Y%m%d": f"{YEAR}{TWO_DIGITS}{TWO_DIGITS}",
+    "%d/%m/%Y": f"{DAY}/{DAY}/{YEAR}",
+    "%m/%d/%Y": f"{DAY}/{DAY}/{YEAR}",
+    "%d.%m.%Y": rf"{DAY}\.{DAY}\.{YEAR}",
+    "%d-%m-%Y": f"{DAY}-{DAY}-{YEAR}",
+    "%m-%d-%Y": f"{DAY}-{DAY}-{YEAR}",
+    "%d/%m/%y": f"{DAY}/{DAY}/{TWO_DIGITS}",
+    "%m/%d/%y": f"{DAY}/{DAY}/{TWO_DIGITS}",
+    "%d.%m.%y": rf"{DAY}\.{DAY}\.{TWO_DIGITS}",
+    "%y%m%d": f"{TWO_DIGITS}{TWO_DIGITS}{TWO_DIGITS}",
+    "%d %B %Y": f"{WEEKDAY}{WORDED_DAY} {NAME},? {YEAR}",
+    "%B %d %Y": f"{WEEKDAY}{NAME} {WORDED_DAY},? {YEAR}",
+    "%d %b %Y": f"{WEEKDAY}{WORDED_DAY} {SHORT_NAME},? {YEAR}",
+    "%b %d %Y": f"{WEEKDAY}{SHORT_NAME} {WORDED_DAY},? {YEAR}",
+    "%d-%b-%Y": f"{DAY}-{SHORT_NAME}-{YEAR}",
+    "%d-%b-%y": f"{DAY}-{SHORT_NAME}-{TWO_DIGITS}",
+    "%Y-%m": f"{YEAR}-{DAY}",
+    "%m/%Y": f"{DAY}/{YEAR}",
+    "%B %Y": f"{NAME},? {YEAR}",
+    "%b %Y": f"{SHORT_NAME},? {YEAR}",
+    "%b-%y": f"{SHORT_NAME}-{TWO_DIGITS}",
+    "%B": NAME,
+    "%b": SHORT_NAME,
+    "%m": DAY,
+    "%H:%M": "([0-9]{1,2}):([0-9]{2})",
+    "%H:%M:%S": "([0-9]{1,2}):([0-9]{2}):([0-9]{2})",
+    "%I:%M %p": "([0-9]{1,2}):([0-9]{2}) ([AP]M)",
+    "%I:%M:%S %p": "([0-9]{1,2}):([0-9]{2}):([0-9]{2}) ([AP]M)",
 }
+COMPILED_SHAPES = {format: re.compile(shape) for format, shape in DATE_SHAPES.items()}
 
 
 @dataclass(frozen=True)
 class Date:
-    """A date in one format, as `2024-03-15`."""
+    """A date, a month or a time of day in one format, written as `outcome` says: `2024-03-15`."""
 
     format: str
+    outcome: str = "%Y-%m-%d"
 
     @property
     def words(self) -> str:
-        return f"as a date written {self.format}"
+        return f"as a {'time' if '%M' in self.format else 'date'} written {self.format}"
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """What the format says, whatever its spelling: letters out of `ymdt`."""
+        kinds = {"Y": "y", "y": "y", "B": "m", "b": "m", "m": "m", "d": "d"}
+        return frozenset(kinds.get(letter, "t") for letter in re.findall(r"%(\w)", self.format))
 
     def apply(self, text: str) -> str | None:
-        match = re.fullmatch(DATE_SHAPES[self.format], text)
+        match = COMPILED_SHAPES[self.format].fullmatch(text)
         if match is None:
             return None
         fields = dict(zip(re.findall(r"%(\w)", self.format), match.groups(), strict=True))
         name = fields.get("B") or fields.get("b")
-        month = [m[:3] for m in MONTHS].index(name[:3]) + 1 if name else int(fields["m"])
+        month = SHORT_MONTHS.index(name[:3]) + 1 if name else int(fields.get("m", 1))
+        year = int(fields["Y"]) if "Y" in fields else century(int(fields["y"])) if "y" in fields else 1900
+        hour = int(fields.get("H", 0))
+        if "I" in fields:
+            hour = int(fields["I"]) % 12 + (12 if fields["p"] == "PM" else 0) if 1 <= int(fields["I"]) <= 12 else 99
         try:
-            return datetime.date(int(fields["Y"]), month, int(fields["d"])).isoformat()
+            moment = datetime.datetime(
+                year, month, int(fields.get("d", 1)), hour, int(fields.get("M", 0)), int(fields.get("S", 0))
+            )
         except ValueError:
             return None
+        # Python's strftime writes early years without zeros on some platforms.
+        return moment.strftime(self.outcome.replace("%Y", f"{year:04d}"))
 
     def sql(self, expression: str) -> str:
-        # Only the date part goes to strptime; the shape lets a midnight follow it.
-        plain = f"regexp_extract({expression}, '^[^T:]*')" if self.format == "%Y-%m-%d" else expression
-        plain = f"regexp_replace({plain}, ' 00$', '')" if self.format == "%Y-%m-%d" else plain
-        parsed = f"strftime(try_strptime({plain}, {quoted(self.format)}), '%Y-%m-%d')"
+        plain = expression
+        if self.format == "%Y-%m-%d":
+            # Only the date part goes to strptime; the shape lets a midnight follow it.
+            plain = f"regexp_replace(regexp_extract({expression}, '^[^T:]*'), ' 00$', '')"
+        elif "%B" in self.format or "%b " in self.format or " %b" in self.format:
+            plain = f"regexp_replace({expression}, {quoted('^' + WEEKDAY)}, '')"
+            plain = f"replace(regexp_replace({plain}, '([0-9])(st|nd|rd|th)', '\\1'), ',', '')"
+        parsed = f"strftime(try_strptime({plain}, {quoted(self.format)}), {quoted(self.outcome)})"
         return f"CASE WHEN regexp_full_match({expression}, {quoted(DATE_SHAPES[self.format])}) THEN {parsed} END"
+
+
+def century(year: int) -> int:
+    """The full year of two digits, as DuckDB reads it."""
+    return 2000 + year if year < 69 else 1900 + year
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from coset.evidence.joining.steps import lower, upper
 
 LONGEST_SOURCE, LONGEST_TARGET = 160, 100
 BEAM = 24
+ALIKE_KEPT = 8
 MOST_PARTS = 7
 MOST_DELIMITERS = 8
 # When so many targets were heard and no program has three votes, there is none to be found.
@@ -27,7 +28,8 @@ LEAST_VOTES, LEAST_COMMON_VOTES = 0.08, 0.3
 SAME_VOTERS_KEPT = 10
 # Beyond this length a target is made of long pieces or not at all; trying every cut would take too long.
 LONG_TARGET = 32
-CUT_COST, SKIP_COST, CASE_COST, SQUEEZE_COST, LITERAL_COST = 0.5, 1.5, 0.3, 0.4, 0.4
+LONGEST_END = 6
+CUT_COST, END_COST, CASE_COST, SQUEEZE_COST, LITERAL_COST = 0.5, 0.9, 0.3, 0.4, 0.4
 # Indexes that a person would use; more would only add programs that hold by accident.
 PLACES = (0, 1, 2, 3, -1, -2)
 ALNUM = re.compile(r"[^\W_]")
@@ -43,8 +45,25 @@ class Offer:
 
 
 def offers(source: str) -> list[Offer]:
-    """Every piece of the source worth trying, as it is and in other cases."""
-    return list(variants(plain_offers(source)))
+    """Every piece of the source worth trying, as it is, in other cases, and its ends."""
+    plain = plain_offers(source)
+    return [*variants([*plain, *initials(source)]), *ends(plain)]
+
+
+def initials(source: str) -> list[Offer]:
+    piece = Piece("initials")
+    text = piece.base(source) or ""
+    return [Offer(text, piece, 1.6)] if len(text) > 1 else []
+
+
+def ends(plain: Iterable[Offer]) -> Iterator[Offer]:
+    """The last digits of a piece, or its last few characters (`96` of `1896`)."""
+    for offer in plain:
+        if offer.piece.mode in {"whole", "word"}:
+            for length in range(2, min(LONGEST_END + 1, len(offer.text))):
+                text = offer.text[-length:]
+                if text.isdigit() or (length > 2 and text.isalnum()):
+                    yield Offer(text, replace(offer.piece, last=length), offer.cost + END_COST)
 
 
 def plain_offers(source: str) -> list[Offer]:
@@ -133,6 +152,8 @@ def common_prefix(texts: Sequence[str]) -> str:
 
 
 Parts = tuple[Piece | str, ...]
+# What it costs so far, its parts, and where in the target each of them starts.
+Partial = tuple[float, Parts, tuple[int, ...]]
 
 
 def learn(
@@ -147,23 +168,37 @@ def learn(
     for place in range(len(target) - 1, -1, -1):
         following[place] = [step for step in following[place] if leads_on[place + step[0]]]
         leads_on[place] = bool(following[place])
-    beams: list[list[tuple[float, Parts]]] = [[] for _ in range(len(target) + 1)]
-    beams[0] = [(0.0, ())]
+    beams: list[list[Partial]] = [[] for _ in range(len(target) + 1)]
+    beams[0] = [(0.0, (), ())]
     width = BEAM if len(target) <= LONG_TARGET else BEAM // 3
     for place, steps in enumerate(following):
-        # Sorting is stable and the order of arrival fixed, so equal costs always come out the same way.
-        beam = sorted(beams[place], key=lambda item: item[0])[:width] if steps else []
-        for spent, parts in beam:
+        for spent, parts, borders in narrowed(beams[place], width) if steps else ():
             for length, part, cost in steps:
                 if isinstance(part, str) and parts and isinstance(parts[-1], str):
-                    beams[place + length].append((spent + cost, (*parts[:-1], parts[-1] + part)))
+                    beams[place + length].append((spent + cost, (*parts[:-1], parts[-1] + part), borders))
                 elif len(parts) < MOST_PARTS:
-                    beams[place + length].append((spent + cost, (*parts, part)))
+                    beams[place + length].append((spent + cost, (*parts, part), (*borders, place)))
     cheapest: dict[Parts, float] = {}
-    for cost, parts in sorted(beams[len(target)], key=lambda item: item[0])[: 2 * BEAM]:
+    for cost, parts, _ in narrowed(beams[len(target)], 2 * BEAM):
         if any(isinstance(part, Piece) for part in parts):
             cheapest.setdefault(parts, cost)
     return [(cost, Program(parts)) for parts, cost in cheapest.items()][:BEAM]
+
+
+def narrowed(beam: list[Partial], width: int) -> list[Partial]:
+    """The cheapest; only a few that cut the target at the same places, for they mostly say the same in other words.
+
+    Sorting is stable and the order of arrival fixed, so equal costs always come out the same way.
+    """
+    kept: list[Partial] = []
+    alike: Counter[tuple[int, ...]] = Counter()
+    for partial in sorted(beam, key=lambda item: item[0]):
+        alike[partial[2]] += 1
+        if alike[partial[2]] <= ALIKE_KEPT:
+            kept.append(partial)
+            if len(kept) == width:
+                break
+    return kept
 
 
 @lru_cache(maxsize=65536)
@@ -183,6 +218,8 @@ def continuations(
             if len(offer.text) == 1:
                 # A one-letter word is its own initial: `J Smith` must not hide the rule that `John Smith` shows.
                 yield 1, cut(offer.piece, 1), offer.cost + CUT_COST
+            continue
+        if offer.piece.last or offer.piece.mode == "initials":
             continue
         length = 0
         while length < min(len(rest), len(offer.text)) and rest[length] == offer.text[length]:

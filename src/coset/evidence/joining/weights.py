@@ -1,9 +1,9 @@
 """The general weights of the fuzzy matcher: to rank candidates, to settle contests, to say how far to trust a winner.
 
-Fitted once by logistic regression on public fuzzy-join tasks of entity titles,
-with right values of one task held against the left values of another as what must not match, and checked by
-cross-validation over whole tasks. They hold no word and no name; one line per feature, in the order of
-`resemblance.FEATURES`.
+Written by `python benchmarks/joins_training.py TASKS --write` from public fuzzy-join tasks of entity titles, with right
+values of one task held against the left values of another as what must not match; the same command says how weights
+fitted in this way do on tasks they have not seen. They hold no word and no name; one line per feature, in the order of
+`resemblance.FEATURES`, `fuzzy.CONTEST` and `fuzzy.EVIDENCE`.
 """
 
 from __future__ import annotations
@@ -14,69 +14,80 @@ from coset.evidence.joining.nearest import Floats
 
 RANKING: Floats = np.array(
     [
-        0.991,  # word cosine
-        6.344,  # gram cosine
-        -3.198,  # right words found
-        -2.859,  # left words found
-        4.857,  # right words found softly
-        2.214,  # left words found softly
-        2.878,  # right words kept
-        3.095,  # left words kept
-        -4.128,  # letters
-        1.806,  # letters sorted
-        -0.833,  # letters without blanks
-        0.324,  # letters of the shorter
-        3.131,  # core letters
-        0.741,  # core equal
-        2.555,  # squashed equal
-        0.395,  # first word equal
-        0.430,  # last word equal
-        -1.059,  # right number missing
-        -0.754,  # left number missing
-        -0.895,  # numbers differ
-        -2.399,  # rarest right word missing
-        0.353,  # rarest left word missing
-        -0.156,  # initials agree
+        2.111,  # word cosine
+        7.168,  # gram cosine
+        -4.193,  # right words found
+        -2.501,  # left words found
+        4.528,  # right words found softly
+        2.303,  # left words found softly
+        2.580,  # right words kept
+        2.930,  # left words kept
+        -5.862,  # letters
+        2.711,  # letters sorted
+        -0.356,  # letters without blanks
+        1.306,  # letters of the shorter
+        3.015,  # core letters
+        1.374,  # core equal
+        2.863,  # squashed equal
+        0.545,  # first word equal
+        0.657,  # last word equal
+        -0.725,  # right number missing
+        -0.782,  # left number missing
+        -0.065,  # numbers differ
+        -2.798,  # rarest right word missing
+        0.357,  # rarest left word missing
+        -0.295,  # initials agree
+        -0.496,  # difference tells left values apart
+        -0.149,  # left difference tells them apart
+        -0.084,  # right difference tells them apart
     ]
 )
 
 CONTEST: Floats = np.array(
     [
-        1.029,  # own score
-        -0.809,  # claim of another right value
-        -0.272,  # another claim is stronger
+        1.000,  # own score
+        2.032,  # claim of another right value
+        0.109,  # another claim is stronger
+        0.608,  # share of the left value
+        -3.608,  # all claims
     ]
 )
 
 TRUST: Floats = np.array(
     [
-        -7.078,  # constant
-        0.074,  # score
-        -0.677,  # claim of another right value
-        0.334,  # gap to the runner-up
-        2.152,  # share of all candidates
-        0.244,  # word cosine
-        1.888,  # gram cosine
-        0.270,  # right words found
-        0.332,  # left words found
-        0.501,  # right words found softly
-        0.005,  # left words found softly
-        1.411,  # right words kept
-        0.020,  # left words kept
-        -1.160,  # letters
-        1.001,  # letters sorted
-        -0.178,  # letters without blanks
-        0.778,  # letters of the shorter
-        0.866,  # core letters
-        0.226,  # core equal
-        1.176,  # squashed equal
-        0.167,  # first word equal
-        -0.082,  # last word equal
-        -0.087,  # right number missing
-        -0.265,  # left number missing
-        -1.414,  # numbers differ
-        0.505,  # rarest right word missing
-        0.622,  # rarest left word missing
-        0.342,  # initials agree
+        -6.294,  # constant
+        0.152,  # score
+        1.249,  # claim of another right value
+        0.449,  # gap to the runner-up
+        1.636,  # share of all candidates
+        -0.206,  # share of the left value
+        -2.702,  # all claims
+        -0.072,  # gap to another right value
+        0.447,  # word cosine
+        2.376,  # gram cosine
+        0.489,  # right words found
+        0.311,  # left words found
+        0.645,  # right words found softly
+        0.257,  # left words found softly
+        1.235,  # right words kept
+        -0.024,  # left words kept
+        -1.076,  # letters
+        0.663,  # letters sorted
+        -0.189,  # letters without blanks
+        0.751,  # letters of the shorter
+        0.786,  # core letters
+        0.336,  # core equal
+        1.206,  # squashed equal
+        0.014,  # first word equal
+        -0.191,  # last word equal
+        -0.001,  # right number missing
+        -0.700,  # left number missing
+        1.331,  # numbers differ
+        0.091,  # rarest right word missing
+        0.132,  # rarest left word missing
+        0.331,  # initials agree
+        -0.335,  # difference tells left values apart
+        -0.092,  # left difference tells them apart
+        -0.143,  # right difference tells them apart
     ]
 )

@@ -5,13 +5,16 @@
     for relation in find_relations(connection, tables):
         print(*relation.left, "->", *relation.right, relation.kind, relation.left_match.value)
 
-Reading order: `find` (the steps), `column_values`, `variants`, `overlap`, `features`, `model`, `selection`,
-`expressions`.
+What is known of single tables (`join_facts`) can be kept in a `JoinMemory`, and `relate` finds relations from there.
+Reading order: `find` (the steps), `column_values`, `variants`, `facts`, `memory`, `overlap`, `neighbours`, `features`,
+`model`, `selection`, `expressions`.
 """
 
 from __future__ import annotations
 
-from coset.evidence.relations.find import find_relations
-from coset.evidence.relations.joinable import TABLE_NAME, JoinableTable
+from coset.evidence.relations.facts import JoinFacts, join_facts
+from coset.evidence.relations.find import find_relations, relate
+from coset.evidence.relations.joinable import JoinableTable
+from coset.evidence.relations.memory import JoinMemory
 
-__all__ = ["TABLE_NAME", "JoinableTable", "find_relations"]
+__all__ = ["JoinFacts", "JoinMemory", "JoinableTable", "find_relations", "join_facts", "relate"]

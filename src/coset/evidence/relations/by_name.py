@@ -9,16 +9,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from coset.evidence.column_expressions import column_kind
 from coset.evidence.objects import Reference, Relation, Share
 from coset.evidence.relations.joinable import JoinableTable, JoinColumn
 from coset.evidence.relations.names import stem, words
 from coset.evidence.relations.readings import value_sql
-
-if TYPE_CHECKING:
-    import duckdb
 
 SAME_NAME, SAME_PATTERN = 0.6, 0.5
 LEAST_RELATIONS = 2
@@ -35,10 +31,7 @@ class _Parent:
 
 
 def propose_by_name(
-    connection: duckdb.DuckDBPyConnection,
-    tables: Sequence[JoinableTable],
-    columns: Sequence[JoinColumn],
-    relations: Sequence[Relation],
+    tables: Sequence[JoinableTable], columns: Sequence[JoinColumn], relations: Sequence[Relation]
 ) -> list[Relation]:
     single = [each for each in relations if len(each.left) == 1 and len(each.right) == 1 and each.right[0].path]
     if len(single) < LEAST_RELATIONS:
@@ -47,15 +40,16 @@ def propose_by_name(
         each.right[0] for each in relations if len(each.right) == 1
     }
     missing = 1 - statistics.median(each.left_match.value for each in single)
+    customs = _Customs(tables, columns, single)
     found: list[Relation] = []
     for column in columns:
-        table = tables[column.table].reference
-        place = Reference(table.source, table.schema, table.table, (column.name,))
-        if column.is_names or column.elements or place in used or not stem(column.name):
+        if column.is_names or column.elements or not stem(column.name):
             continue
         if column.keys and missing**column.keys < UNLUCKY:
             continue  # So many values would have met some partner.
-        parent = _parent(tables, columns, column, single)
+        table = tables[column.table].reference
+        place = Reference(table.source, table.schema, table.table, (column.name,))
+        parent = None if place in used else customs.parent(column)
         if parent is None or (parent.right[0].source == table.source and parent.right[0].table == table.table):
             continue
         found.append(
@@ -76,70 +70,72 @@ def propose_by_name(
     return found
 
 
-def _parent(
-    tables: Sequence[JoinableTable], columns: Sequence[JoinColumn], column: JoinColumn, relations: Sequence[Relation]
-) -> _Parent | None:
-    """The right side that columns of the same name refer to; else the table of that name, where names work so."""
-    wanted = "".join(words(column.name))
-    same = {
-        (each.right, each.right_expression): each
-        for each in relations
-        if "".join(words(each.left[0].path[0])) == wanted and each.cardinality in ("n:1", "1:1")
-    }
-    if len(same) >= 1 and len({right for right, _ in same}) == 1:
-        each = next(iter(same.values()))
-        if _kinds_agree(tables, column, each.right[0]):
-            return _Parent(
-                each.right, each.right_expression, SAME_NAME, f"a column of the same name, {each.left[0]}, refers there"
-            )
-        return None
-    if same:
-        return None
-    pattern = [each for each in relations if _is_named_after(each.left[0].path[0], each.right[0])]
-    if len(pattern) < LEAST_RELATIONS or 2 * len(pattern) < len(relations):
-        return None
-    rights = {(each.right, each.right_expression) for each in relations}
-    after = [
-        (right, sql)
-        for right, sql in sorted(rights, key=lambda item: (item[0], item[1]))
-        if _is_named_after(column.name, right[0]) and _kinds_agree(tables, column, right[0])
-    ]
-    if len({right for right, _ in after}) == 1:
-        right, sql = after[0]
-        return _Parent(right, sql, SAME_PATTERN, f"named after {right[0]}, as {len(pattern)} other relations are")
-    keys = [
-        other
-        for other in columns
-        if other.uniqueness >= 0.98
-        and other.keys > 1
-        and not stem(other.name)
-        and not other.is_names
-        and "".join(stem(column.name)) == "".join(words(tables[other.table].reference.table or ""))
-        and column_kind(other.type) == column_kind(column.type)
-    ]
-    if len(keys) != 1:
-        return None
-    table = tables[keys[0].table].reference
-    right = (Reference(table.source, table.schema, table.table, (keys[0].name,)),)
-    return _Parent(
-        right, value_sql(keys[0]), SAME_PATTERN, f"named after {right[0]}, as {len(pattern)} other relations are"
-    )
+class _Customs:
+    """How columns are named after what they refer to, as the relations of this environment show it."""
+
+    def __init__(
+        self, tables: Sequence[JoinableTable], columns: Sequence[JoinColumn], relations: Sequence[Relation]
+    ) -> None:
+        self._tables = tables
+        self._types = {
+            (table.reference.source, table.reference.schema, table.reference.table, column.name): column.type
+            for table in tables
+            for column in table.columns
+        }
+        self._by_name: dict[str, list[Relation]] = {}
+        for each in relations:
+            if each.cardinality in ("n:1", "1:1"):
+                self._by_name.setdefault("".join(words(each.left[0].path[0])), []).append(each)
+        self._after = sum(_is_named_after(each.left[0].path[0], each.right[0]) for each in relations)
+        self._is_custom = self._after >= LEAST_RELATIONS and 2 * self._after >= len(relations)
+        self._rights: dict[str, list[tuple[tuple[Reference, ...], str]]] = {}
+        for right, sql in sorted({(each.right, each.right_expression) for each in relations}):
+            for name in _names_given(right[0]):
+                self._rights.setdefault(name, []).append((right, sql))
+        self._keys: dict[str, list[JoinColumn]] = {}
+        for column in columns:
+            if column.uniqueness >= 0.98 and column.keys > 1 and not stem(column.name) and not column.is_names:
+                name = "".join(words(tables[column.table].reference.table or ""))
+                self._keys.setdefault(name, []).append(column)
+
+    def parent(self, column: JoinColumn) -> _Parent | None:
+        """The right side that columns of the same name refer to; else the table of that name, where names work so."""
+        same = self._by_name.get("".join(words(column.name)), [])
+        if same:
+            each = same[-1]
+            if len({other.right for other in same}) > 1 or not self._kinds_agree(column, each.right[0]):
+                return None
+            reason = f"a column of the same name, {same[0].left[0]}, refers there"
+            return _Parent(each.right, same[0].right_expression, SAME_NAME, reason)
+        if not self._is_custom:
+            return None
+        named = "".join(stem(column.name))
+        after = [
+            (right, sql) for right, sql in self._rights.get(named, ()) if self._kinds_agree(column, right[0])
+        ]  # fmt: skip
+        if len({right for right, _ in after}) == 1:
+            right, sql = after[0]
+            return _Parent(right, sql, SAME_PATTERN, f"named after {right[0]}, as {self._after} other relations are")
+        keys = [other for other in self._keys.get(named, ()) if column_kind(other.type) == column_kind(column.type)]
+        if len(keys) != 1:
+            return None
+        table = self._tables[keys[0].table].reference
+        right = (Reference(table.source, table.schema, table.table, (keys[0].name,)),)
+        reason = f"named after {right[0]}, as {self._after} other relations are"
+        return _Parent(right, value_sql(keys[0]), SAME_PATTERN, reason)
+
+    def _kinds_agree(self, column: JoinColumn, right: Reference) -> bool:
+        type = self._types.get((right.source, right.schema, right.table, right.path[0]))
+        return type is not None and column_kind(type) == column_kind(column.type)
+
+
+def _names_given(right: Reference) -> set[str]:
+    """What a column is called that is named after a key: `contact` after `contact.id` and after `people.contact_id`."""
+    if not right.path or not right.table:
+        return set()
+    return {"".join(words(right.table)), "".join(stem(right.path[0]))} - {""}
 
 
 def _is_named_after(column: str, right: Reference) -> bool:
     """`contactid` after `contact.id`: the words of the column are those of the table and of its key."""
-    if not right.path or not right.table:
-        return False
-    named = "".join(stem(column))
-    return bool(named) and named in {"".join(words(right.table)), "".join(stem(right.path[0]))}
-
-
-def _kinds_agree(tables: Sequence[JoinableTable], column: JoinColumn, right: Reference) -> bool:
-    for table in tables:
-        if (table.reference.source, table.reference.schema, table.reference.table) == (
-            right.source, right.schema, right.table,
-        ):  # fmt: skip
-            for each in table.columns:
-                if each.name == right.path[0]:
-                    return column_kind(each.type) == column_kind(column.type)
-    return False
+    return "".join(stem(column)) in _names_given(right)

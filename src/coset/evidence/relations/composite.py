@@ -6,21 +6,21 @@ are reported as declared; here are those that nobody declared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from coset.evidence.column_expressions import quoted
 from coset.evidence.objects import Relation
 from coset.evidence.relations.declared import tuple_join
-from coset.evidence.relations.joinable import JoinableTable, JoinColumn
+from coset.evidence.relations.joinable import JoinColumn
+from coset.evidence.relations.memory import Tests
 from coset.evidence.relations.names import words
-
-if TYPE_CHECKING:
-    import duckdb
+from coset.evidence.relations.reader import TableReader
 
 MOST_TESTED = 40
 MOST_SHARED = 6
+MANY_TABLES = 50
 MOST_ROWS = 2_000_000
 LEAST_CONTAINED = 0.8
 LEAST_UNIQUE = 0.99
@@ -29,32 +29,34 @@ CONFIDENCE = 0.7
 
 
 def composite_joins(
-    connection: duckdb.DuckDBPyConnection,
-    tables: Sequence[JoinableTable],
-    columns: Sequence[JoinColumn],
-    relations: Sequence[Relation],
+    reader: TableReader, tests: Tests, columns: Sequence[JoinColumn], relations: Sequence[Relation]
 ) -> list[Relation]:
+    tables = reader.tables
     named: dict[int, dict[str, JoinColumn]] = {}
     for column in columns:
         if not (column.is_names or column.elements) and column.keys > 1:
             named.setdefault(column.table, {}).setdefault("".join(words(column.name)), column)
     joined = {(_table(each.left[0]), _table(each.right[0])) for each in relations}
     joined |= {(right, left) for left, right in joined}
+    keys: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
     found: list[Relation] = []
     tested = 0
-    for left, right in combinations(sorted(named), 2):
+    for left, right, shared in _sharing_names(named):
         pair = _table(tables[left].reference), _table(tables[right].reference)
-        shared = sorted(named[left].keys() & named[right].keys())[:MOST_SHARED]
-        if pair in joined or len(shared) < 2 or max(tables[left].rows, tables[right].rows) > MOST_ROWS:
+        if pair in joined or max(tables[left].rows, tables[right].rows) > MOST_ROWS:
             continue
         for child, parent in ((left, right), (right, left)):
-            key = _key(connection, tables[parent], [named[parent][name] for name in shared])
-            if not key or tested >= MOST_TESTED:
+            if (parent, shared) not in keys:
+                keys[parent, shared] = _key(reader, tests, parent, [named[parent][name] for name in shared])
+            key = keys[parent, shared]
+            if not key:
                 continue
+            if tested >= MOST_TESTED:
+                return found
             tested += 1
             ours = [named[child]["".join(words(name))].name for name in key]
             relation = tuple_join(
-                connection, tables, child, ours, parent, key, "measured", CONFIDENCE,
+                reader, tests, child, ours, parent, key, "measured", CONFIDENCE,
                 ("columns of the same names, together unique on the right",),
             )  # fmt: skip
             if relation.left_match.value >= LEAST_CONTAINED:
@@ -63,23 +65,49 @@ def composite_joins(
     return found
 
 
+def _sharing_names(named: dict[int, dict[str, JoinColumn]]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Every two tables with columns of the same names, and those names. Names that very many tables have (`created`,
+    `status`) tell nothing of two of them; some other name must be the same, too."""
+    holders: dict[str, list[int]] = {}
+    for table in sorted(named):
+        for name in named[table]:
+            holders.setdefault(name, []).append(table)
+    pairs = {
+        pair for tables in holders.values() if len(tables) <= MANY_TABLES for pair in combinations(tables, 2)
+    }  # fmt: skip
+    for left, right in sorted(pairs):
+        shared = tuple(sorted(named[left].keys() & named[right].keys())[:MOST_SHARED])
+        if len(shared) > 1:
+            yield left, right, shared
+
+
 def _table(reference: object) -> tuple[object, ...]:
     return tuple(getattr(reference, part) for part in ("source", "schema", "table"))
 
 
-def _key(connection: duckdb.DuckDBPyConnection, table: JoinableTable, shared: Sequence[JoinColumn]) -> tuple[str, ...]:
+def _key(reader: TableReader, tests: Tests, place: int, shared: Sequence[JoinColumn]) -> tuple[str, ...]:
     """The smallest tuple of the shared columns that is unique, none of them being so alone."""
+    table = reader.tables[place]
     if any(column.uniqueness >= LEAST_UNIQUE for column in shared) or table.rows < LEAST_VALUES:
         return ()
-    for size in (2, 3):
-        for several in combinations(shared, size):
-            product = 1
-            for column in several:
-                product *= column.keys
-            if product < table.rows * LEAST_UNIQUE:
-                continue  # There are not even enough combinations.
-            together = ", ".join(quoted(column.name) for column in several)
-            count = connection.execute(f"SELECT count(DISTINCT ({together})) FROM {table.relation}").fetchall()[0][0]
+    enough = [
+        tuple(column.name for column in several)
+        for size in (2, 3)
+        for several in combinations(shared, size)
+        if math.prod(column.keys for column in several) >= table.rows * LEAST_UNIQUE
+    ]
+    if not enough:
+        return ()  # There are not even enough combinations.
+
+    def measure() -> list[str]:
+        for names in enough:
+            together = ", ".join(quoted(name) for name in names)
+            [(count,)] = reader.connection.execute(
+                f"SELECT count(DISTINCT ({together})) FROM {reader.relation(place)}"
+            ).fetchall()
             if count >= LEAST_UNIQUE * table.rows:
-                return tuple(column.name for column in several)
-    return ()
+                return list(names)
+        return []
+
+    reference = str(table.reference)
+    return tuple(tests.recall(["key", reference, [column.name for column in shared]], [reference], measure))

@@ -58,7 +58,11 @@ def looks_like_time(sample: Sequence[str]) -> bool:
 
 def date_sql(text: str, format: str) -> str:
     """The date that a text holds; NULL where it holds none."""
-    stripped = rf"regexp_replace({text}, '^[^\p{{L}}\p{{N}}]+|[^\p{{L}}\p{{N}}]+$', '', 'g')"
+    return date_of_stripped(rf"regexp_replace({text}, '^[^\p{{L}}\p{{N}}]+|[^\p{{L}}\p{{N}}]+$', '', 'g')", format)
+
+
+def date_of_stripped(stripped: str, format: str) -> str:
+    """The same of a text without stray characters at its ends."""
     if format == ISO:
         return f"TRY_CAST(left({stripped}, 10) AS DATE)"
     return f"CAST(try_strptime({stripped}, '{format}') AS DATE)"

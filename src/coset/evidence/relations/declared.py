@@ -7,16 +7,14 @@ is passed over.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from coset.environment.source import ForeignKey
 from coset.evidence.column_expressions import quoted
 from coset.evidence.objects import Reference, Relation
-from coset.evidence.relations.expressions import count_join
+from coset.evidence.relations.expressions import count_join, tested_from
 from coset.evidence.relations.joinable import JoinableTable
-
-if TYPE_CHECKING:
-    import duckdb
+from coset.evidence.relations.memory import Tests
+from coset.evidence.relations.reader import TableReader
 
 Pair = tuple[tuple[int, str], tuple[int, str]]
 
@@ -48,26 +46,32 @@ def declared_pairs(tables: Sequence[JoinableTable]) -> set[Pair]:
     }
 
 
-def declared_joins(connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable]) -> list[Relation]:
+def declared_joins(reader: TableReader, tests: Tests) -> list[Relation]:
     found: list[Relation] = []
-    for left, right, key in _keys(tables):
+    for left, right, key in _keys(reader.tables):
         sides = (left, key.columns, right, key.references_columns)
-        found.append(tuple_join(connection, tables, *sides, "declared", 1.0, ("declared by its source",)))
+        found.append(tuple_join(reader, tests, *sides, "declared", 1.0, ("declared by its source",)))
     return found
 
 
 def tuple_join(
-    connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable],
+    reader: TableReader, tests: Tests,
     left: int, left_columns: Sequence[str], right: int, right_columns: Sequence[str],
     provenance: str, confidence: float, reasons: tuple[str, ...],
 ) -> Relation:  # fmt: skip
     """A join of one or several columns as they are."""
     one, other = _together(left_columns), _together(right_columns)
-    tested = count_join(
-        connection, "identity",
-        (tables[left].relation, _all_known(left_columns), one),
-        (tables[right].relation, _all_known(right_columns), other),
-    )  # fmt: skip
+    tables = reader.tables
+    references = [str(tables[left].reference), str(tables[right].reference)]
+
+    def measure() -> list[object]:
+        sides = (
+            (reader.relation(left), _all_known(left_columns), one),
+            (reader.relation(right), _all_known(right_columns), other),
+        )
+        return count_join(reader.connection, "identity", *sides).as_json()
+
+    tested = tested_from(tests.recall(["tuple", *references, one, other], references, measure))
     return Relation(
         left=_references(tables[left], left_columns), right=_references(tables[right], right_columns), kind="identity",
         left_expression=one, right_expression=other, left_match=tested.left_match, right_match=tested.right_match,

@@ -1,20 +1,19 @@
 """The expressions of a join: the plainest two readings that match as much as the boldest do, measured on the values.
 
-In: an overlap. Out: a `Tested` join with the two expressions, its kind, and what was counted over all rows.
+In: an overlap. Out: a `Tested` join with the two expressions, its kind, and what was counted over all rows. Columns
+that were seen to hold the same values are not read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from coset.evidence.column_expressions import column_kind, literal
+from coset.evidence.column_expressions import column_kind
 from coset.evidence.objects import Share
-from coset.evidence.relations.column_values import VALUES
-from coset.evidence.relations.joinable import TABLE_NAME, JoinableTable, JoinColumn
 from coset.evidence.relations.overlap import Overlap
-from coset.evidence.relations.readings import Reading, expression, readings_of, value_sql
+from coset.evidence.relations.reader import TableReader
+from coset.evidence.relations.readings import PLAIN, Reading, expression, readings_of, value_sql
 from coset.evidence.relations.variants import Variant
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ Cardinality = Literal["1:1", "1:n", "n:1", "n:m"]
 
 @dataclass(frozen=True)
 class Tested:
+    """What a join reaches."""
+
     kind: str
     left_expression: str
     right_expression: str
@@ -43,23 +44,76 @@ class Tested:
     unmatched_right: tuple[str, ...]
     matched_rows: int
 
+    def as_json(self) -> list[Any]:
+        """The same in the types of JSON; `tested_from` reads it."""
+        shares = self.left_match.value, self.right_match.value
+        return [
+            self.kind, self.left_expression, self.right_expression, *shares, self.cardinality,
+            list(self.unmatched_left), list(self.unmatched_right), self.matched_rows,
+        ]  # fmt: skip
 
-def test_join(connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable], overlap: Overlap) -> Tested:
+
+def tested_from(kept: list[Any]) -> Tested:
+    kind, left, right, left_match, right_match, cardinality, unmatched_left, unmatched_right, matched = kept
+    return Tested(
+        kind, left, right, Share(left_match), Share(right_match), cardinality, tuple(unmatched_left),
+        tuple(unmatched_right), matched,
+    )  # fmt: skip
+
+
+def test_join(reader: TableReader, overlap: Overlap) -> Tested:
     """Choose the expressions of a join and count what they reach."""
-    left, right = choose_readings(connection, overlap)
+    if _same_values(overlap):
+        return _join_of_equals(overlap)
+    if _looks_clean(overlap):
+        tested = _tested(reader, overlap, PLAIN, PLAIN)
+        if tested.left_match.value == 1.0:
+            return tested  # No other reading can reach more.
+    return _tested(reader, overlap, *choose_readings(reader, overlap))
+
+
+def _tested(reader: TableReader, overlap: Overlap, left: Reading, right: Reading) -> Tested:
     left_sql = expression(overlap.left.column, left, right.gives if left.gives == "own" else left.gives)
     right_sql = expression(overlap.right.column, right, left.gives if right.gives == "own" else right.gives)
     left_sql, right_sql = _comparable(overlap, left, right, left_sql, right_sql)
     kind = _kind(overlap, left, right)
     return count_join(
-        connection, kind,
-        (_rows(tables, overlap.left.column), value_sql(overlap.left.column), left_sql),
-        (_rows(tables, overlap.right.column), value_sql(overlap.right.column), right_sql),
+        reader.connection, kind,
+        (reader.rows(overlap.left.column), value_sql(overlap.left.column), left_sql),
+        (reader.rows(overlap.right.column), value_sql(overlap.right.column), right_sql),
         large=max(overlap.left.column.rows, overlap.right.column.rows) > HASHED_ROWS,
     )  # fmt: skip
 
 
-def choose_readings(connection: duckdb.DuckDBPyConnection, overlap: Overlap) -> tuple[Reading, Reading]:
+def _same_values(overlap: Overlap) -> bool:
+    """Whether the two columns, of one type, hold the same values, each in one spelling: then they join as they are."""
+    left, right = overlap.left.column, overlap.right.column
+    return (
+        left.values == right.values != 0
+        and left.type == right.type
+        and overlap.left.form == overlap.right.form == "whole"
+        and left.distinct == left.keys
+        and left.part == right.part == 1
+        and not (left.elements or right.elements or left.is_names or right.is_names)
+    )
+
+
+def _looks_clean(overlap: Overlap) -> bool:
+    """Whether the two columns may well join as they are."""
+    return overlap.left.form == overlap.right.form == "whole" and not any(
+        variant.column.dirt & {"blanks", "stray"} or (variant.is_number and variant.column.padded)
+        for variant in (overlap.left, overlap.right)
+    )
+
+
+def _join_of_equals(overlap: Overlap) -> Tested:
+    left, right = overlap.left.column, overlap.right.column
+    cardinality = _cardinality(left.known > left.distinct, right.known > right.distinct)
+    sides = value_sql(left), value_sql(right)
+    return Tested("identity", *sides, Share(1.0), Share(1.0), cardinality, (), (), left.known)
+
+
+def choose_readings(reader: TableReader, overlap: Overlap) -> tuple[Reading, Reading]:
     """The cheapest two readings among those that make most pairs of values with equal keys equal."""
     combinations = sorted(
         (
@@ -70,16 +124,18 @@ def choose_readings(connection: duckdb.DuckDBPyConnection, overlap: Overlap) -> 
         ),
         key=lambda pair: (pair[0].cost + pair[1].cost, abs(pair[0].cost - pair[1].cost), pair[0].cost),
     )[:MOST_COMBINATIONS]
+    if len(combinations) == 1:
+        return combinations[0]
     lefts = list(dict.fromkeys(one for one, _ in combinations))
     rights = list(dict.fromkeys(other for _, other in combinations))
 
     def side(variant: Variant) -> str:
-        return f"SELECT raw, {variant.key} AS k FROM {VALUES} WHERE number = {variant.column.number}"
+        return f"SELECT raw, {variant.key} AS k FROM {reader.values(variant.column)}"
 
     read = [f"CAST({reading.sql('a')} AS VARCHAR) AS l{place}" for place, reading in enumerate(lefts)]
     read += [f"CAST({reading.sql('b')} AS VARCHAR) AS r{place}" for place, reading in enumerate(rights)]
     counts = [f"count(*) FILTER (l{lefts.index(one)} = r{rights.index(other)})" for one, other in combinations]
-    answer = connection.execute(
+    answer = reader.connection.execute(
         f"WITH one AS ({side(overlap.left)}), other AS ({side(overlap.right)}), "
         "pairs AS MATERIALIZED (SELECT one.raw AS a, other.raw AS b FROM one JOIN other ON one.k = other.k "
         f"ORDER BY hash(a), a, b LIMIT {PAIRS_READ}), "
@@ -134,7 +190,7 @@ def _kind(overlap: Overlap, left: Reading, right: Reading) -> str:
         if kind in kinds:
             return kind
     texts = [variant for variant in (overlap.left, overlap.right) if column_kind(variant.column.type) == "text"]
-    if "zero_padding" in kinds or ("numeric" in kinds and any(_padded(variant) for variant in texts)):
+    if "zero_padding" in kinds or ("numeric" in kinds and any(variant.column.padded for variant in texts)):
         return "zero_padding"
     for kind in ("numeric", "stray_characters", "case", "trim"):
         if kind in kinds:
@@ -142,18 +198,6 @@ def _kind(overlap: Overlap, left: Reading, right: Reading) -> str:
     if len(texts) == 1 and (overlap.left.is_number and overlap.right.is_number):
         return "numeric"
     return "identity"
-
-
-def _padded(variant: Variant) -> bool:
-    return any(value.startswith("0") and len(value) > 1 and value.isdigit() for value in variant.column.sample)
-
-
-def _rows(tables: Sequence[JoinableTable], column: JoinColumn) -> str:
-    table = tables[column.table]
-    if not column.is_names:
-        return table.relation
-    members = ", ".join(f"({literal(member)})" for member in table.members)
-    return f'(VALUES {members}) AS members("{TABLE_NAME}")'
 
 
 Counted = tuple[str, str, str]
@@ -182,12 +226,13 @@ def count_join(
         "FROM one FULL JOIN other ON one.k = other.k"
     ).fetchall()[0]
     left_rows, left_found, right_rows, right_found = (int(number or 0) for number in answer[:4])
-    many_left, many_right = (answer[4] or 0) > 1, (answer[5] or 0) > 1
-    cardinality: Cardinality = (
-        "n:m" if many_left and many_right else "n:1" if many_left else "1:n" if many_right else "1:1"
-    )
+    cardinality = _cardinality((answer[4] or 0) > 1, (answer[5] or 0) > 1)
     return Tested(
         kind, left[2], right[2], Share(left_found / left_rows if left_rows else 0.0),
         Share(right_found / right_rows if right_rows else 0.0), cardinality,
         tuple(answer[6] or ()), tuple(answer[7] or ()), left_found,
     )  # fmt: skip
+
+
+def _cardinality(many_left: bool, many_right: bool) -> Cardinality:
+    return "n:m" if many_left and many_right else "n:1" if many_left else "1:n" if many_right else "1:1"

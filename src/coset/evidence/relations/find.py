@@ -1,31 +1,38 @@
 """Find the relations of an environment, from top to bottom.
 
-In: tables that a DuckDB connection can read. Out: `Relation`s, surest first: declared keys, joins that the values show,
-and joins that only names propose (for columns without values). Nothing here knows what a table means.
+In: the memory, which holds the facts of each table, and tables that can be read where a join must be tested. Out:
+`Relation`s, surest first: declared keys, joins that the values show, and joins that only names propose (for columns
+without values). What depends on changed tables alone is found anew; the answer is the same as without memory. Nothing
+here knows what a table means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from coset.evidence.objects import Reference, Relation
 from coset.evidence.relations.by_name import propose_by_name
-from coset.evidence.relations.column_values import VALUES, gather
+from coset.evidence.relations.compared import kept_rights, likely_candidates, overlaps_of, store_compared, touched_lefts
 from coset.evidence.relations.composite import composite_joins
 from coset.evidence.relations.declared import declared_joins, declared_pairs
-from coset.evidence.relations.expressions import Tested, test_join
-from coset.evidence.relations.features import Candidate, candidates_of
+from coset.evidence.relations.expressions import Tested, test_join, tested_from
+from coset.evidence.relations.facts import join_facts
+from coset.evidence.relations.features import Candidate
 from coset.evidence.relations.joinable import JoinableTable, JoinColumn
+from coset.evidence.relations.memory import JoinMemory, KnownColumns, Tests
+from coset.evidence.relations.memory_tables import FIRST_TABLES
 from coset.evidence.relations.model import likelihood_of
-from coset.evidence.relations.overlap import LEFT_KEYS, RIGHT_KEYS, find_overlaps
-from coset.evidence.relations.selection import Scored, choose
-from coset.evidence.relations.variants import KEYS, variants_of
+from coset.evidence.relations.neighbours import Kept, Neighbours, Right
+from coset.evidence.relations.overlap import Overlap, pair_key_sets
+from coset.evidence.relations.reader import Opens, TableReader
+from coset.evidence.relations.selection import Scored, choose, likeliest
 
 if TYPE_CHECKING:
     import duckdb
 
 LEAST_PREFIX = 3
+TABLES_AT_ONCE = 20
 SURE_BY_PREFIX = 0.85
 
 
@@ -36,42 +43,119 @@ def find_relations(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> list[Relation]:
-    """The joins among `tables`. The same tables give the same relations; `seed` is kept for a sampling to come."""
+    """The joins among `tables`, found without any memory. The same tables give the same relations; `seed` is kept for a
+    sampling to come."""
+    memory = empty_memory()
     try:
-        return _find(connection, tables, progress)
+        remember(memory, connection, tables, progress)
+        return relate(memory, connection, tables)
     finally:
-        for name in (VALUES, KEYS, LEFT_KEYS, RIGHT_KEYS):
-            connection.execute(f"DROP TABLE IF EXISTS {name}").fetchall()
+        memory.connection.close()
 
 
-def _find(
+def empty_memory() -> JoinMemory:
+    """A memory for one run."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
+    connection.execute(FIRST_TABLES)
+    return JoinMemory(connection)
+
+
+def remember(
+    memory: JoinMemory,
     connection: duckdb.DuckDBPyConnection,
     tables: Sequence[JoinableTable],
-    progress: Callable[[str], None] | None,
+    progress: Callable[[str], None] | None = None,
+) -> None:
+    """Look at tables and keep their facts."""
+    for start in range(0, len(tables), TABLES_AT_ONCE):
+        some = tables[start : start + TABLES_AT_ONCE]
+        for table in some:
+            if progress:
+                progress(str(table.reference))
+        facts = join_facts(connection, some)
+        memory.store([(str(table.reference), each) for table, each in zip(some, facts, strict=True)])
+
+
+def relate(
+    memory: JoinMemory,
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[JoinableTable],
+    opens: Opens | None = None,
 ) -> list[Relation]:
-    declared = declared_joins(connection, tables)
-    columns = gather(connection, tables, progress)
-    variants = variants_of(connection, columns)
+    """The joins among tables whose facts the memory has. Rows are read through `connection`, of those tables alone that
+    a new test needs; `opens` makes one readable. All that is written to the memory belongs in one transaction."""
+    ordered = sorted(tables, key=lambda table: str(table.reference))
+    changed = memory.changed()
+    reader = TableReader(connection, ordered, opens)
+    try:
+        present = {str(table.reference) for table in ordered}
+        tests = Tests(memory, changed, present)
+        known = memory.columns(ordered)
+        _compare(memory, reader, known, changed)
+        relations = _relations(memory, reader, known, tests)
+        tests.store()
+        memory.related(present)
+        return relations
+    finally:
+        reader.close()
+
+
+def _compare(memory: JoinMemory, reader: TableReader, known: KnownColumns, changed: Collection[str]) -> None:
+    """Bring the likely candidates of the memory up to date: anew for each column that changed, or of whose best right
+    sides one changed, is gone, or came in."""
+    variants = [variant for each in known.variants.values() for variant in each]
+    everything = pair_key_sets(memory.connection, reader, variants)
+    references = [str(table.reference) for table in reader.tables]
+    lefts = [column for column in known.columns if column.number in known.variants and not column.is_names]
+    kept: dict[int, Kept] = {}
+    if not everything:
+        lefts = touched_lefts(memory, reader.tables, known, lefts, changed)
+        kept = kept_rights(memory, known, [left for left in lefts if references[left.table] not in changed], changed)
+    neighbours = Neighbours(reader.tables, known, overlaps_of(memory, known, lefts))
+    places = {place for place, reference in enumerate(references) if reference in changed}
+    # The last prefix of a column is the one of both ends, as far as it has any.
     prefixes = {variant.column.number: variant.prefix for variant in variants if variant.form == "affix"}
-    overlaps = find_overlaps(connection, tables, variants)
-    candidates = candidates_of(tables, overlaps, columns)
+    compared: dict[int, list[Right]] = {}
+    likely: list[Scored] = []
+    for left in lefts:
+        rights = neighbours.renewed(left, kept[left.number], places) if left.number in kept else None
+        compared[left.number] = rights = neighbours.rights(left) if rights is None else rights
+        scored = [
+            Scored(candidate, max(likelihood_of(candidate), _by_prefix(candidate, prefixes)))
+            for candidate in neighbours.candidates(rights)
+        ]
+        likely += likeliest(scored)
+    store_compared(memory, references, lefts, compared, likely)
+
+
+def _relations(memory: JoinMemory, reader: TableReader, known: KnownColumns, tests: Tests) -> list[Relation]:
+    tables = reader.tables
+    relations = declared_joins(reader, tests)
     done = declared_pairs(tables)
     taken = {left for left, _ in done}
     scored = [
-        Scored(candidate, max(likelihood_of(candidate), _by_prefix(candidate, prefixes)))
-        for candidate in candidates
-        if _place(candidate.left) not in taken and (_place(candidate.right), _place(candidate.left)) not in done
+        each
+        for each in likely_candidates(memory, known)
+        if _place(each.candidate.left) not in taken
+        and (_place(each.candidate.right), _place(each.candidate.left)) not in done
     ]
-    relations = list(declared)
-    chosen = choose(scored)
-    for each in chosen:
-        tested = test_join(connection, tables, each.candidate.overlap)
+    for each in choose(scored):
+        tested = _tested(reader, tests, each.candidate.overlap)
         if tested.matched_rows:
             relations.append(_relation(tables, each, tested))
-    relations += composite_joins(connection, tables, columns, relations)
-    relations += propose_by_name(connection, tables, columns, relations)
+    relations += composite_joins(reader, tests, known.columns, relations)
+    relations += propose_by_name(tables, known.columns, relations)
     order = {"declared": 0, "measured": 1, "inferred": 2, "stated": 0}
     return sorted(relations, key=lambda each: (order[each.provenance], -each.confidence, each.left, each.right))
+
+
+def _tested(reader: TableReader, tests: Tests, overlap: Overlap) -> Tested:
+    left, right = overlap.left, overlap.right
+    references = [str(reader.tables[side.column.table].reference) for side in (left, right)]
+    key = ["join", references[0], left.column.position, left.place, references[1], right.column.position, right.place]
+    return tested_from(tests.recall(key, references, lambda: test_join(reader, overlap).as_json()))
 
 
 def _by_prefix(candidate: Candidate, prefixes: Mapping[int, str]) -> float:

@@ -1,7 +1,7 @@
 """What relations are looked for in: tables whose rows a DuckDB connection can read, and their columns that may join.
 
 In: nothing. Out: the types that the steps of `find_relations` hand to each other. A family of tables of one shape is
-one table here; the names of its members are a column of their own (`TABLE_NAME`), which other columns may hold.
+one table here; the names of its members are a column of their own, which other columns may hold.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ from typing import Literal
 
 from coset.environment.source import Column, ForeignKey
 from coset.evidence.objects import Reference
-
-TABLE_NAME = "table_name"
-"""What the expressions of a relation of kind `table_name` call the name of a family's member."""
 
 DIRT = ("blanks", "stray", "separators", "capitals", "zeros")
 """What some value of a column may have: blanks or other signs at its ends, signs inside, capitals, leading zeros."""
@@ -38,7 +35,8 @@ class JoinableTable:
 class JoinColumn:
     """A column (or the names of a family's members) that may join others, with what was counted of it.
 
-    `distinct` counts the values as they stand; `keys` counts them without case, blanks and signs.
+    `number` and `table` are places among the columns and tables at hand, in the order of their references. `distinct`
+    counts the values as they stand; `keys` counts them without case, blanks and signs.
     """
 
     number: int
@@ -54,19 +52,19 @@ class JoinColumn:
     keys: int
     minimum: int | None = None
     maximum: int | None = None
-    sample: tuple[str, ...] = field(default=(), repr=False)
     dirt: frozenset[str] = frozenset()
     """Which of `DIRT` any of its values has."""
     elements: bool = False
     """Whether the values are the elements of a list."""
+    padded: bool = False
+    """Whether some whole numbers among its text begin with a zero."""
+    part: int = 1
+    """Of very many values one in so many is kept, chosen by hash."""
+    values: int = 0
+    """A digest of the values as they stand: equal only for columns with the same values; 0 when not known."""
+    members: tuple[str, ...] = field(default=(), repr=False)
+    """The names of a family's members, when this is the column of those."""
 
     @property
     def uniqueness(self) -> float:
         return self.keys / self.known if self.known else 0.0
-
-    @property
-    def density(self) -> float:
-        """Of whole numbers: the share of its range that the column holds."""
-        if self.minimum is None or self.maximum is None or self.kind != "number":
-            return 0.0
-        return min(1.0, self.keys / (self.maximum - self.minimum + 1))

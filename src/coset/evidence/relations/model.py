@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import operator
 from collections.abc import Sequence
 from importlib import resources
 
@@ -26,7 +27,7 @@ def weights() -> tuple[float, tuple[float, ...]]:
 
 def likelihood(features: Sequence[float]) -> float:
     constant, each = weights()
-    total = constant + sum(weight * feature for weight, feature in zip(each, features, strict=True))
+    total = constant + sum(map(operator.mul, each, features))
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
 
 

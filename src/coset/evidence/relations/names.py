@@ -52,6 +52,7 @@ def stem(name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@functools.cache
 def is_key_name(name: str) -> bool:
     """Whether the name says that the column is a key or refers to one."""
     return stem(name) != words(name)
@@ -92,6 +93,18 @@ def agreement(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     if short == initials and len(initials) >= 2:
         best = max(best, 0.6)
     return best
+
+
+@functools.cache
+def name_marks(name: str) -> frozenset[str]:
+    """What two names have in common if they agree at all: the first letter of a word, a number, or the last letters of
+    a word or of the first words put together."""
+    marks: set[str] = set()
+    for found in (stem(name), tuple(word for word in words(name) if word not in KEY_WORDS)):
+        marks.update(word if word.isdigit() else word[0] for word in found)
+        ends = [*found, *("".join(found[:count]) for count in range(1, len(found) + 1))]
+        marks.update(end[-4:] for end in ends if len(end) >= 4)
+    return frozenset(marks)
 
 
 @functools.cache

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coset.evidence.column_expressions import column_kind, literal, quoted
-from coset.evidence.relations.column_values import STRIPPED, elements_of_json
+from coset.evidence.relations.column_values import STRIPPED, elements_of_json, names_of
 from coset.evidence.relations.dates import date_sql
-from coset.evidence.relations.joinable import TABLE_NAME, JoinColumn
+from coset.evidence.relations.joinable import JoinColumn
 from coset.evidence.relations.variants import Variant
 
 Gives = Literal["own", "text", "number", "date"]
@@ -40,29 +40,32 @@ class Reading:
         return max(self.kinds, key=_ORDER.index, default="identity")
 
 
+PLAIN = Reading((), "{value}", "own", 0)
+"""The value as it is."""
+
+
 def readings_of(variant: Variant) -> list[Reading]:
     """The readings of a variant, by rising cost."""
     column = variant.column
     stripped = STRIPPED.format(raw="{value}")
-    plain = Reading((), "{value}", "own", 0)
     if variant.form == "date":
         if column_kind(column.type) == "date":
-            return [plain]
+            return [PLAIN]
         return [Reading(("date",), date_sql("{value}", variant.format), "date", 6)]
     if column.kind == "number" and column_kind(column.type) == "integer":
-        return [plain]
+        return [PLAIN]
     if variant.form == "whole":
-        return _whole(variant, plain, stripped)
+        return _whole(variant, stripped)
     if variant.form == "piece":
         piece = f"split_part({{value}}, {literal(variant.separator)}, {variant.piece})"
         return _with_more(("piece",), piece, stripped_piece=piece.replace("{value}", stripped), cost=10)
     return _affix(variant)
 
 
-def _whole(variant: Variant, plain: Reading, stripped: str) -> list[Reading]:
+def _whole(variant: Variant, stripped: str) -> list[Reading]:
     """Only what some value of the column gives a reason for; the other side's capitals are not known here."""
     dirt = variant.column.dirt
-    found = [plain, Reading(("case",), "lower({value})", "text", 2)]
+    found = [PLAIN, Reading(("case",), "lower({value})", "text", 2)]
     if "blanks" in dirt:
         found += [
             Reading(("trim",), "trim({value})", "text", 1),
@@ -99,7 +102,7 @@ def _affix(variant: Variant) -> list[Reading]:
     kind = "prefix" if variant.prefix else "suffix"
     edge = r"[^\p{L}\p{N}]*"
     found: list[Reading] = []
-    spelled = _spelling(variant)
+    spelled = variant.spelled
     for cost, (before, zeros, after) in enumerate((("", "", ""), (edge, "", edge), ("", "0*", ""), (edge, "0*", edge))):
         body = "(.+?)" if after else "(.+)"
         pattern = f"^{before}{re.escape(spelled[0])}{zeros}{body}{re.escape(spelled[1])}{after}$"
@@ -109,16 +112,6 @@ def _affix(variant: Variant) -> list[Reading]:
         any_case = f"nullif(lower(regexp_extract({{value}}, {literal(pattern)}, 1, 'i')), '')"
         found.append(Reading((*kinds, "case"), any_case, "text", 9 + 2 * cost))
     return sorted(found, key=lambda reading: reading.cost)
-
-
-def _spelling(variant: Variant) -> tuple[str, str]:
-    """The start and end in the letters in which they stand most often (variants know them in lower case)."""
-    pattern = re.compile(f"({re.escape(variant.prefix)}).+({re.escape(variant.suffix)})", re.IGNORECASE)
-    found = [match.groups() for value in variant.column.sample if (match := pattern.search(value))]
-    if not found:
-        return variant.prefix, variant.suffix
-    start, end = max(sorted(set(found)), key=found.count)
-    return start, end
 
 
 def _with_more(kinds: tuple[str, ...], sql: str, *, stripped_piece: str, cost: int) -> list[Reading]:
@@ -136,9 +129,9 @@ def _with_more(kinds: tuple[str, ...], sql: str, *, stripped_piece: str, cost: i
 
 
 def value_sql(column: JoinColumn) -> str:
-    """The column as it is; the elements of a list one by one."""
+    """The column as it is; the elements of a list one by one; the names of a family's tables, over no table."""
     if column.is_names:
-        return quoted(TABLE_NAME)
+        return names_of(column.members)
     name = quoted(column.name)
     if not column.elements:
         return name

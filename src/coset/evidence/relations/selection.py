@@ -22,6 +22,15 @@ class Scored:
     likelihood: float
 
 
+MOST_LIKELY = 10
+"""So many candidates of one column are kept: of a column with more, all are look-alikes."""
+
+
+def likeliest(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Scored]:
+    """The candidates of one column that `choose` may choose among."""
+    return sorted((each for each in scored if each.likelihood >= least), key=_order)[:MOST_LIKELY]
+
+
 def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Scored]:
     """The joins among the candidates."""
     best: dict[tuple[int, int], Scored] = {}
@@ -35,10 +44,10 @@ def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Scored
         if each.likelihood < least:
             break
         left, right = each.candidate.left.number, each.candidate.right.number
-        if _reaches(parents, right, left):
-            continue  # The other way round it is reported already.
         if any(not _is_further_parent(earlier.candidate, each.candidate) for earlier in parents.get(left, ())):
             continue
+        if _reaches(parents, right, left):
+            continue  # The other way round it is reported already.
         parents.setdefault(left, []).append(each)
         chosen.append(each)
     return _without_siblings(chosen, parents)

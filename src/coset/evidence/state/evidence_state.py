@@ -19,13 +19,20 @@ import duckdb
 from coset.environment.catalogue import SourceListing
 from coset.errors import CosetError, Mistake
 from coset.evidence.examine import TableEvidence
+from coset.evidence.inserting import insert_rows
 from coset.evidence.objects import Diagnostic, Reference, Relation
+from coset.evidence.relations import JoinMemory
+from coset.evidence.relations.column_values import key_of
 from coset.evidence.state.migrations import migrate
-from coset.evidence.state.rows import diagnostic_row, identifier, now, relation_row, table_rows
+from coset.evidence.state.rows import Rows, diagnostic_row, identifier, now, reference_of, relation_row, table_rows
 
 FILE_NAME = "state.duckdb"
 OWNED = ("columns", "paths", "value_groups", "group_values", "facets", "diagnostics", "duplicates", "documents")
 """The state's tables whose rows belong to one table of the environment."""
+LEAST_NAMES = 3
+HASHED_BY = "hashed_by"
+RELATIONS_FOUND = "relations"
+"""What `meta` has while relations are those of the tables as they are known: any change of a table takes it away."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,8 @@ class EvidenceState:
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         self.connection = connection
         self.path = path
+        self.joins = JoinMemory(connection)
+        self._depth = 0
 
     @classmethod
     def open(cls, folder: Path) -> EvidenceState:
@@ -60,12 +69,14 @@ class EvidenceState:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / FILE_NAME
         connection = _connect(path, read_only=False)
+        state = cls(connection, path)
         try:
             migrate(connection)
+            state._forget_other_hashes()
         except BaseException:
             connection.close()
             raise
-        return cls(connection, path)
+        return state
 
     @classmethod
     def read(cls, folder: Path) -> EvidenceState:
@@ -93,49 +104,96 @@ class EvidenceState:
             {
                 "source": listing.name, "kind": listing.kind, "description": listing.description,
                 "schema_only": listing.schema_only, "problem": listing.problem, "listed_at": now(),
+                "skipped": [f"{file}: {reason}" for file, reason in listing.damaged],
             }
             for listing in listings
         ]  # fmt: skip
-        with self._transaction():
+        with self.transaction():
             self.connection.execute("DELETE FROM sources")
             self._insert("sources", rows)
 
-    def store_table(self, evidence: TableEvidence, family: str | None) -> None:
-        """Replace all that is known of one table."""
-        rows = table_rows(evidence, family)
-        reference = rows["tables"][0]["reference"]
-        with self._transaction():
-            self._delete([reference])
+    def store_tables(self, evidences: Sequence[TableEvidence]) -> None:
+        """Replace all that is known of some tables. Their relations are to be found anew. A table that could not be
+        read this time keeps what was known of it, with the problem beside it."""
+        known = self.known_tables()
+        by_place = {str(reference_of(evidence.source, evidence.table)): evidence for evidence in evidences}
+        unread = {place: each.problem for place, each in by_place.items() if each.problem and place in known}
+        evidences = [evidence for place, evidence in by_place.items() if place not in unread]
+        rows: Rows = {}
+        for evidence in evidences:
+            for name, content in table_rows(evidence).items():
+                rows.setdefault(name, []).extend(content)
+        places = [place for place in by_place if place not in unread]
+        facts = [
+            (place, evidence.joins) for place, evidence in zip(places, evidences, strict=True) if evidence.joins
+        ]  # fmt: skip
+        with self.transaction():
+            self._delete(places)
             for name, content in rows.items():
                 self._insert(name, content)
+            self.joins.store(facts)
+            for place, problem in unread.items():
+                self.store_problem(place, problem)
+
+    def store_problem(self, reference: str, problem: str) -> None:
+        """Say of a table that is known why it could not be read this time."""
+        self.connection.execute("UPDATE tables SET problem = $2 WHERE reference = $1", [reference, problem])
 
     def remove_tables(self, references: Sequence[str]) -> None:
         """Forget tables that are no longer there."""
         if references:
-            with self._transaction():
+            with self.transaction():
                 self._delete(references)
 
+    def _forget_other_hashes(self) -> None:
+        """Hashes of another version of DuckDB compare with none of this one: the tables are looked at again."""
+        if self.meta(HASHED_BY) != duckdb.__version__:
+            with self.transaction():
+                references = [row["table_reference"] for row in self.rows("SELECT table_reference FROM join_tables")]
+                self.joins.forget(references)
+                self.connection.execute(
+                    "DELETE FROM join_keys; DELETE FROM join_overlaps; UPDATE tables SET shape = ''"
+                )
+                self.set_meta(HASHED_BY, duckdb.__version__)
+
     def store_families(self, rows: Sequence[dict[str, Any]]) -> None:
-        with self._transaction():
+        with self.transaction():
             self.connection.execute("DELETE FROM families")
             self._insert("families", rows)
 
-    def store_relations(self, relations: Iterable[Relation]) -> None:
+    def store_relations(self, relations: Iterable[Relation], kept_of: Sequence[str] = ()) -> set[str]:
+        """Replace the relations, except those of the tables `kept_of`, which could not be looked at. Answers with the
+        right tables of all relations that are not what they were."""
         rows = {row["id"]: row for row in map(relation_row, relations)}
-        with self._transaction():
-            self.connection.execute("DELETE FROM relations")
-            self._insert("relations", list(rows.values()))
+        with self.transaction():
+            known = {
+                row["id"]: row
+                for row in self.rows(
+                    "SELECT * FROM relations WHERE NOT list_has_any($1::VARCHAR[], [left_table, right_table])",
+                    [list(kept_of)],
+                )
+            }
+            new = [row for row in rows.values() if known.get(row["id"]) != row]
+            gone = [row for row in known.values() if rows.get(row["id"]) != row]
+            replaced = [row["id"] for row in (*gone, *new)]
+            self.connection.execute("DELETE FROM relations WHERE list_contains($1::VARCHAR[], id)", [replaced])
+            self._insert("relations", new)
+        return {row["right_table"] for row in (*new, *gone)}
 
-    def store_counters(self, found: Iterable[tuple[Reference, Diagnostic]]) -> None:
-        """Replace the diagnostics of counters that disagree with the rows they count."""
+    def store_counters(self, found: Iterable[tuple[Reference, Diagnostic]], tables: Sequence[str]) -> None:
+        """Replace what is known of counters of these tables that disagree with the rows they count."""
         rows = [diagnostic_row(reference, diagnostic) for reference, diagnostic in found]
-        with self._transaction():
-            self.connection.execute("DELETE FROM diagnostics WHERE kind = 'counter_disagrees'")
+        with self.transaction():
+            self.connection.execute(
+                "DELETE FROM diagnostics WHERE kind = 'counter_disagrees' "
+                "AND list_contains($1::VARCHAR[], table_reference)",
+                [list(tables)],
+            )
             self._insert("diagnostics", rows)
 
     def store_documents(self, rows: Sequence[dict[str, Any]]) -> None:
         """Replace the documents that belong to no table: descriptions, hints, files."""
-        with self._transaction():
+        with self.transaction():
             self.connection.execute("DELETE FROM documents WHERE table_reference IS NULL")
             self._insert("documents", rows)
 
@@ -169,6 +227,16 @@ class EvidenceState:
         """Keep what is known of a table whose content did not change, under its new token."""
         self.connection.execute("UPDATE tables SET token = $2 WHERE reference = $1", [reference, token])
 
+    def holders_of_column_names(self) -> set[str]:
+        """The tables that have a column of whose keys some are those of column names: dictionaries are among them."""
+        rows = self.connection.execute(
+            f"WITH names AS (SELECT DISTINCT hash({key_of('name')}) AS hash FROM columns), "
+            "holders AS (SELECT key_set FROM (SELECT key_set, unnest(hashes) AS hash FROM join_keys) "
+            f"WHERE hash IN (FROM names) GROUP BY key_set HAVING count(*) >= {LEAST_NAMES}) "
+            "SELECT DISTINCT table_reference FROM join_variants WHERE form = 'whole' AND key_set IN (FROM holders)"
+        ).fetchall()
+        return {row[0] for row in rows}
+
     def notes(self, about: str | None = None) -> list[Note]:
         rows = self.connection.execute(
             "SELECT number, about, text FROM notes WHERE $1 IS NULL OR about = $1 ORDER BY number", [about]
@@ -185,41 +253,32 @@ class EvidenceState:
         return int(self.connection.execute(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self.connection.execute("BEGIN")
+    def transaction(self) -> Iterator[None]:
+        """All or nothing of what is written within; a transaction within another is part of it."""
+        if self._depth == 0:
+            self.connection.execute("BEGIN")
+        self._depth += 1
         try:
             yield
         except BaseException:
-            self.connection.execute("ROLLBACK")
+            if self._depth == 1:
+                self.connection.execute("ROLLBACK")
             raise
-        self.connection.execute("COMMIT")
+        else:
+            if self._depth == 1:
+                self.connection.execute("COMMIT")
+        finally:
+            self._depth -= 1
 
     def _delete(self, references: Sequence[str]) -> None:
+        self.joins.forget(references)
+        self.connection.execute("DELETE FROM meta WHERE key = $1", [RELATIONS_FOUND])
         for name in OWNED:
             self.connection.execute(f"DELETE FROM {name} WHERE list_contains($1, table_reference)", [list(references)])
         self.connection.execute("DELETE FROM tables WHERE list_contains($1, reference)", [list(references)])
 
     def _insert(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
-        if not rows:
-            return
-        import pyarrow as pa
-
-        types = {
-            str(row[0]): str(row[1])
-            for row in self.connection.execute(
-                "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = $1", [name]
-            ).fetchall()
-        }
-        arrow = {"VARCHAR": pa.string(), "BIGINT": pa.int64(), "INTEGER": pa.int32(), "DOUBLE": pa.float64(),
-                 "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us"), "VARCHAR[]": pa.list_(pa.string()),
-                 "JSON": pa.string()}  # fmt: skip
-        columns = list(rows[0])
-        schema = pa.schema([(column, arrow[types[column]]) for column in columns])
-        content = pa.Table.from_pylist([_clean(row) for row in rows], schema=schema)
-        self.connection.register("arriving", content)
-        names = ", ".join(columns)
-        self.connection.execute(f"INSERT INTO {name} ({names}) SELECT {names} FROM arriving")
-        self.connection.unregister("arriving")
+        insert_rows(self.connection, name, rows)
 
 
 def family_row(
@@ -229,14 +288,6 @@ def family_row(
         "reference": reference, "id": identifier("family", reference), "source": source, "pattern": pattern,
         "members": list(members), "columns": list(columns), "rows": rows,
     }  # fmt: skip
-
-
-def _clean(row: dict[str, Any]) -> dict[str, Any]:
-    """Lone surrogates cannot be written anywhere; they are replaced, as everywhere else."""
-    return {
-        key: value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
-        for key, value in row.items()
-    }
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import duckdb
 
 from coset.errors import Mistake
+from coset.evidence.relations.memory_tables import FIRST_TABLES
 
 
 def first_tables(connection: duckdb.DuckDBPyConnection) -> None:
@@ -83,7 +84,53 @@ def first_tables(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (first_tables,)
+def memory_of_relations(connection: duckdb.DuckDBPyConnection) -> None:
+    """Version 2: what relation finding needs to know of each table. All tables are looked at again to learn it."""
+    connection.execute(FIRST_TABLES)
+    connection.execute("UPDATE tables SET shape = ''; DELETE FROM meta WHERE key = 'relations'")
+
+
+def identities(connection: duckdb.DuckDBPyConnection) -> None:
+    """What the identities stage keeps: realised profiles, prototype banks, signals, and what people taught."""
+    connection.execute(
+        """
+        CREATE TABLE memberships (
+            reference VARCHAR, coordinate VARCHAR, is_table BOOLEAN, digest VARCHAR, bank BIGINT, identity VARCHAR,
+            membership DOUBLE, runner_up VARCHAR, runner_up_membership DOUBLE, radius DOUBLE,
+            conservative_radius DOUBLE, loss_radius DOUBLE, pinned BOOLEAN, profile DOUBLE[], embedding DOUBLE[],
+            precision DOUBLE[]
+        );
+        CREATE TABLE prototypes (
+            bank BIGINT, coordinate VARCHAR, position INTEGER, identity VARCHAR, centre DOUBLE[], precision DOUBLE[],
+            support DOUBLE, interpolation DOUBLE
+        );
+        CREATE TABLE signals (
+            reference VARCHAR, coordinate VARCHAR, labeler VARCHAR, supports BOOLEAN, reason VARCHAR,
+            identities VARCHAR[]
+        );
+        CREATE SEQUENCE taught_numbers;
+        CREATE TABLE taught (
+            number BIGINT PRIMARY KEY, reference VARCHAR, coordinate VARCHAR, identity VARCHAR, supports BOOLEAN,
+            said_at TIMESTAMP
+        );
+        COMMENT ON TABLE taught IS 'What a person said an object is, or is not. Never lost on refresh.';
+        COMMENT ON TABLE memberships IS 'One row an object and coordinate: its whole soft profile in inventory order.';
+        COMMENT ON TABLE prototypes IS 'Each identity as this environment realises it; rows name the bank they used.';
+        """
+    )
+
+
+def files_passed_over(connection: duckdb.DuckDBPyConnection) -> None:
+    """What of a source could not be read though the rest could: `file: reason` for each."""
+    connection.execute("ALTER TABLE sources ADD COLUMN skipped VARCHAR[]")
+
+
+STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
+    first_tables,
+    memory_of_relations,
+    identities,
+    files_passed_over,
+)
 
 
 def migrate(connection: duckdb.DuckDBPyConnection) -> None:

@@ -25,15 +25,17 @@ def reference_of(source: str, table: Table) -> Reference:
 
 
 def shape_of(table: Table) -> str:
-    """A digest of a table's columns: when it changes, the table is looked at again whatever its token says."""
-    text = json.dumps([[column.name, column.type, column.comment] for column in table.columns])
+    """A digest of a table's columns and keys: when it changes, the table is looked at again whatever its token says."""
+    columns = [[column.name, column.type, column.comment] for column in table.columns]
+    text = json.dumps([columns, table.primary_key, [asdict(key) for key in table.foreign_keys]])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def table_rows(evidence: TableEvidence, family: str | None) -> Rows:
+def table_rows(evidence: TableEvidence) -> Rows:
     table = evidence.table
     place = reference_of(evidence.source, table)
     reference = str(place)
+    family = reference if "{}" in table.name else None
     rows: Rows = {
         "tables": [
             {
@@ -84,8 +86,8 @@ def relation_row(relation: Relation) -> dict[str, Any]:
     left, right = [str(part) for part in relation.left], [str(part) for part in relation.right]
     key = f"{','.join(left)}={','.join(right)}"
     return {
-        "id": identifier("relation", key), "left_table": str(_table_of(relation.left[0])),
-        "right_table": str(_table_of(relation.right[0])), "left_columns": left, "right_columns": right,
+        "id": identifier("relation", key), "left_table": str(table_of(relation.left[0])),
+        "right_table": str(table_of(relation.right[0])), "left_columns": left, "right_columns": right,
         "kind": relation.kind, "left_expression": relation.left_expression,
         "right_expression": relation.right_expression, "left_match": relation.left_match.value,
         "left_match_error": relation.left_match.error, "right_match": relation.right_match.value,
@@ -99,7 +101,7 @@ def relation_row(relation: Relation) -> dict[str, Any]:
 def diagnostic_row(column: Reference, diagnostic: Diagnostic) -> dict[str, Any]:
     return {
         "id": identifier("diagnostic", f"{column}:{diagnostic.kind}:{diagnostic.detail}"),
-        "table_reference": str(_table_of(column)), "column_reference": str(column), "kind": diagnostic.kind,
+        "table_reference": str(table_of(column)), "column_reference": str(column), "kind": diagnostic.kind,
         "share": diagnostic.share.value, "share_error": diagnostic.share.error, "detail": diagnostic.detail,
         "expression": diagnostic.expression, "type": diagnostic.type, "examples": list(diagnostic.examples),
     }  # fmt: skip
@@ -109,7 +111,8 @@ def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
 
 
-def _table_of(reference: Reference) -> Reference:
+def table_of(reference: Reference) -> Reference:
+    """The table that a column, or a place within one, belongs to."""
     return Reference(reference.source, reference.schema, reference.table)
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import duckdb
 
-from coset.environment.source import Column, Limits
+from coset.environment.source import EMPTY, Column, Limits
 from coset.environment.sources.files import csv, excel, json, parquet
-from coset.environment.sources.files.csv_dialect import Dialect, sniff
+from coset.environment.sources.files.csv_dialect import DEFAULT_LINE_BYTES, Dialect, sniff
 from coset.environment.sources.files.layout import DataFile, FileSet, partition_values
-from coset.environment.sources.files.relation import Option, Shape, Unreadable, literal_path, types_struct
+from coset.environment.sources.files.relation import Option, Shape, TooLarge, Unreadable, literal_path, types_struct
 from coset.environment.sources.files.text import (
     HEAD_BYTES,
     LONGEST_HEAD_BYTES,
@@ -27,6 +27,7 @@ from coset.environment.sources.files.text import (
     check_not_damaged_utf8,
     copy_as_utf8,
     head,
+    last_line_bytes,
 )
 from coset.environment.sources.files.values import type_test
 
@@ -117,11 +118,12 @@ class Contents:
         try:
             if files.format == "csv":
                 _, dialect, sample = self._dialect(files.files[0])
+                dialect = self._with_room(files, copied, dialect)
                 table = csv.CsvFiles(paths, dialect, sample, options, self._partition_columns(files))
                 shape = csv.describe(self.duckdb(), table, self._limits.cell_bytes)
             else:
                 if all(not start.text.strip() for start in heads.values()):
-                    raise Unreadable("is empty")
+                    raise Unreadable(EMPTY)
                 options = (*options, ("maximum_object_size", max(self._limits.cell_bytes, 1 << 16)))
                 shape = json.describe(self.duckdb(), paths, options, self._partition_columns(files))
         except (csv.NotUtf8, json.NotUtf8Json):
@@ -140,6 +142,22 @@ class Contents:
             except Unreadable:
                 raise refusal from None
         return replace(shape, place=None) if copied else shape
+
+    def _with_room(self, files: FileSet, copied: dict[DataFile, tuple[str, bool]], dialect: Dialect) -> Dialect:
+        """The dialect with room for the last line. DuckDB refuses a line that is longer than it has room for, but
+        drops one without a word if it is the last and longer than a whole buffer."""
+        room = self._limits.cell_bytes
+        longest = 0
+        for file in files.files:
+            if file.size <= DEFAULT_LINE_BYTES and file.compression == "none":
+                continue
+            path, compression = (
+                (self._copy(file, *copied[file]), "none") if file in copied else (file.path, file.compression)
+            )
+            longest = max(longest, last_line_bytes(path, compression, room + 1))
+        if longest > room:
+            raise TooLarge(f"its last line is longer than the limit cell_bytes, {room} bytes")
+        return replace(dialect, line_bytes=room) if longest > DEFAULT_LINE_BYTES else dialect
 
     def _dialect(self, file: DataFile) -> tuple[Head, Dialect, tuple[tuple[str, ...], ...]]:
         size = HEAD_BYTES
@@ -209,7 +227,7 @@ class Contents:
                 "python_enable_replacements": "false",
             }
             self._connection = duckdb.connect(config=config)
-            self._connection.execute("SET TimeZone = 'UTC'")
+            self._connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         return self._connection
 
     def _temporary(self) -> Path:

@@ -30,6 +30,9 @@ from coset.environment.sources.files.relation import (
 )
 from coset.environment.sources.files.values import possible_types, type_test
 
+_COLUMNS_AT_ONCE = 400
+"""Of a wider table so many columns are looked at by one query: DuckDB holds a block of values for each of them."""
+
 
 @dataclass(frozen=True)
 class CsvFiles:
@@ -85,15 +88,18 @@ def describe(connection: duckdb.DuckDBPyConnection, files: CsvFiles, longest_lin
 def _describe(connection: duckdb.DuckDBPyConnection, files: CsvFiles, longest_line: int) -> Shape:
     possible = _possible(files)
     relation = reader_sql(files.place(files.texts))
+    found: list[int] = []
     try:
-        found = connection.execute(f"SELECT {_measures(files, possible)} FROM {relation}").fetchone()
+        for first in range(0, len(possible), _COLUMNS_AT_ONCE):
+            columns = slice(first, first + _COLUMNS_AT_ONCE)
+            [measured] = connection.execute(f"SELECT {_measures(files, possible, columns)} FROM {relation}").fetchall()
+            found += measured if not found else measured[1:]
     except duckdb.Error as error:
         refusal = csv_refusal(str(error))
         if isinstance(refusal, TooLarge) and files.dialect.line_bytes < longest_line:
             wider = replace(files.dialect, line_bytes=longest_line)
             return _describe(connection, replace(files, dialect=wider), longest_line)
         raise refusal from None
-    assert found is not None  # noqa: S101 - an aggregate has one row
     return _shape(files, possible, found)
 
 
@@ -103,7 +109,7 @@ def describe_each(
     """The shapes of many tables of one plain file each, all written alike, by their paths. A query costs more than a
     small file, so they share one. Those that this cannot describe are not in the answer."""
     shapes: dict[Path, Shape] = {}
-    paths = list(tables)
+    paths = [path for path, files in tables.items() if len(files.dialect.names) <= _COLUMNS_AT_ONCE]
     for start in range(0, len(paths), reads):
         some = {path: tables[path] for path in paths[start : start + reads]}
         first = next(iter(some.values()))
@@ -135,10 +141,10 @@ def _possible(files: CsvFiles) -> list[list[str]]:
     return [possible_types([row[index] for row in files.sample if index < len(row)]) for index in width]
 
 
-def _measures(files: CsvFiles, possible: list[list[str]]) -> str:
+def _measures(files: CsvFiles, possible: list[list[str]], columns: slice = slice(None)) -> str:
     """SQL for the number of rows, and for each column how many values it has and how many fit each type."""
     measures = ["count(*)"]
-    for column, types in zip(files.texts, possible, strict=True):
+    for column, types in zip(files.texts[columns], possible[columns], strict=True):
         identifier = identifier_sql(column.name)
         measures.append(f"count({identifier})")
         measures += [f"count_if({type_test(type_name, f'trim({identifier})')})" for type_name in types]

@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
+from coset.environment.source import EMPTY
 from coset.environment.sources.files.relation import Unreadable
 from coset.environment.sources.files.text import Head
 from coset.environment.sources.files.values import looks_like_data, looks_like_date
@@ -39,7 +40,7 @@ class Dialect:
 def sniff(head: Head, prefers_tab: bool) -> tuple[Dialect, list[list[str]]]:
     """The dialect that a file's beginning shows, and the rows there."""
     if not head.text.strip("\r\n\x00 \t"):
-        raise Unreadable("is empty")
+        raise Unreadable(EMPTY)
     candidates = ["\t", ",", ";", "|"] if prefers_tab else [",", "\t", ";", "|"]
     escape = "\\" if '\\"' in head.text and '""' not in head.text.replace('\\""', "") else '"'
     best: tuple[tuple[bool, float, int], str, list[list[str]]] | None = None

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coset.environment.source import Column, Limits, unique_names
+from coset.environment.source import EMPTY, Column, Limits, unique_names
 from coset.environment.sources.files.excel_xml import sheet_xml
 from coset.environment.sources.files.relation import TooLarge, Unreadable
 from coset.errors import MissingDependency
@@ -82,7 +82,7 @@ def _open(path: Path, python_calamine: Any) -> Any:
     with path.open("rb") as file:
         start = file.read(8)
         if not start:
-            raise Unreadable("is empty")
+            raise Unreadable(EMPTY)
         if start != _OLE or path.suffix.lower() == ".xls":
             return python_calamine.CalamineWorkbook.from_path(str(path))
         file.seek(0)

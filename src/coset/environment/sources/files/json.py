@@ -5,15 +5,17 @@ In: the files of one table. Out: a `Shape` with DuckDB's `read_json` call and th
 Objects and lists stay STRUCT and LIST; values of different kinds under one key are JSON. Numbers stay exact: integers
 beyond 64 bits, or beyond 2^53 among fractions, make the column text (JSON where nested) instead of DOUBLE.
 Text under a key becomes a date or time only if all of it is ISO, as in CSV files; in objects and lists it stays text.
-Keys that differ only by case cannot be columns of `read_json`; such files are read object by object, nested
-values as JSON. A file with several hundred keys in one object, all alike, is one MAP. An object that has
-a key twice refuses the file.
+Keys that differ only by case cannot be columns of `read_json`, nor can what is nested more than a hundred levels deep;
+such files are read object by object, nested values as JSON. A column whose type would be very deep or very long (trees
+in which a node holds nodes) is JSON, too. A file with several hundred keys in one object, all alike, is one MAP. An
+object that has a key twice refuses the file.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -47,18 +49,21 @@ _NESTED = {
     "UUID": "VARCHAR",
 }
 _NESTED_TYPE = re.compile(rf"(?<![^ (])({'|'.join(map(re.escape, _NESTED))})(?=[,)\[]|$)")
+_MEASURES_AT_ONCE = 200
+_DEEPEST_TYPE, _LONGEST_TYPE = 16, 20_000
 _LONG_INTEGER = r"(^|[\[:,\s])-?[0-9]{16,}($|[,\]}\s])"
 
 
 def column_types(
     connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], options: tuple[Option, ...]
 ) -> list[tuple[str, str]] | None:
-    """Keys and types as DuckDB sees them over all rows; None when keys differ only by case."""
+    """Keys and types as DuckDB sees them over all rows; None when keys differ only by case, or when values are nested
+    deeper than DuckDB follows."""
     everything = ReaderCall(reader="read_json", files=files, options=(("sample_size", -1), *options))
     try:
         found = connection.execute(f"DESCRIBE SELECT * FROM {reader_sql(everything)}").fetchall()
     except duckdb.Error as error:
-        if "Duplicate name" in str(error):
+        if "Duplicate name" in str(error) or "maximum recursion depth" in str(error):
             return None
         raise json_refusal(str(error)) from None
     names = {name.lower() for name, *_ in found}
@@ -82,24 +87,19 @@ def describe(
     inferred = column_types(connection, files, plain)
     if inferred is None:
         if partition_columns:
-            raise Unreadable("has keys that differ only by case, in a folder of partitions")
+            raise Unreadable("has keys that differ only by case or very deep values, in a folder of partitions")
         return _describe_objects(connection, files, plain)
     records = _is_records(connection, files, inferred, plain)
     inferred = [(name, native) for name, native in inferred if name not in partition_keys]
     looked_at: list[tuple[str, str]] = []
-    measures = ["count(*)"]
+    measures: list[str] = []
     for name, native in inferred:
         read_as, decided_type = _decision(identifier_sql(name), native)
         looked_at.append((name, read_as))
         measures.append(decided_type)
     shape: tuple[Option, ...] = (("records", "true" if records else "false"),)
     texts = ReaderCall(reader="read_json", files=files, options=(("columns", types_struct(looked_at)), *shape, *plain))
-    try:
-        found = connection.execute(f"SELECT {', '.join(measures)} FROM {reader_sql(texts)}").fetchone()
-    except duckdb.Error as error:
-        raise json_refusal(str(error)) from None
-    assert found is not None  # noqa: S101 - an aggregate has one row
-    rows, *decided = found
+    rows, decided = _measured(connection, measures, reader_sql(texts))
     if not rows and inferred == [("json", "JSON")]:
         raise Unreadable("holds no rows, so that its columns are not known")
     columns = [
@@ -109,6 +109,20 @@ def describe(
     struct = types_struct(tuple(columns))
     place = ReaderCall(reader="read_json", files=files, options=(("columns", struct), *shape, *options))
     return Shape((*columns, *partition_columns), rows, reader_sql(place), place)
+
+
+def _measured(connection: duckdb.DuckDBPyConnection, measures: list[str], relation: str) -> tuple[int, list[Any]]:
+    """The number of rows, and what each measure gives; some at a time, because what DuckDB needs to plan a query grows
+    with the square of their number."""
+    rows, found = 0, []
+    for first in range(0, max(1, len(measures)), _MEASURES_AT_ONCE):
+        some = ", ".join(["count(*)", *measures[first : first + _MEASURES_AT_ONCE]])
+        try:
+            [(rows, *values)] = connection.execute(f"SELECT {some} FROM {relation}").fetchall()
+        except duckdb.Error as error:
+            raise json_refusal(str(error)) from None
+        found += values
+    return rows, found
 
 
 def _decision(identifier: str, native: str) -> tuple[str, str]:
@@ -121,12 +135,23 @@ def _decision(identifier: str, native: str) -> tuple[str, str]:
             for name in _TIMES
         )
         return "VARCHAR", f"CASE WHEN count({identifier}) = 0 THEN 'VARCHAR'{fits} ELSE 'VARCHAR' END"
+    if len(native) > _LONGEST_TYPE or _depth(native) > _DEEPEST_TYPE:
+        return "JSON", f"CASE WHEN count({identifier}) >= 0 THEN 'JSON' END"
     chosen = _NESTED_TYPE.sub(lambda match: _NESTED[match[1]], native)
     if "DOUBLE" not in native:
         return chosen, f"CASE WHEN count({identifier}) >= 0 THEN {string_sql(chosen)} END"
     exact = "VARCHAR" if native == "DOUBLE" else "JSON"
     long_integers = f"count_if(regexp_matches({identifier}, {string_sql(_LONG_INTEGER)}))"
     return exact, f"CASE WHEN {long_integers} = 0 THEN {string_sql(chosen)} ELSE {string_sql(exact)} END"
+
+
+def _depth(native: str) -> int:
+    """How many levels a type has at most, or nearly so: lists of lists are counted where they are longest."""
+    deepest = depth = 0
+    for letter in native:
+        depth += (letter == "(") - (letter == ")")
+        deepest = max(deepest, depth)
+    return deepest + max((len(run) // 2 for run in re.findall(r"(?:\[\])+", native)), default=0)
 
 
 def _is_records(
@@ -177,19 +202,22 @@ def _keys_differ_by_case(
 def _describe_objects(
     connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], options: tuple[Option, ...]
 ) -> Shape:
-    """Columns taken from whole objects, one by one, where `read_json` cannot tell the keys apart."""
+    """Columns taken from whole objects, one by one, where `read_json` cannot tell the keys apart. What is not objects
+    throughout is one column."""
+    rows, [kinds] = _measured(connection, ["list(DISTINCT json_type(json))"], _objects(files, options))
+    if {*(kinds or ())} - {None, "NULL", "OBJECT"}:
+        return Shape((Column("json", "JSON", "json", "JSON"),), rows, f"(SELECT json FROM {_objects(files, options)})")
     keys, has_twice = _keys(connection, files, options)
     if has_twice:
         raise Unreadable("has an object with the same key twice")
     pointers = {key: string_sql("/" + key.replace("~", "~0").replace("/", "~1")) for key in keys}
-    measures = "".join(f", list(DISTINCT json_type(json, {pointer}))" for pointer in pointers.values())
-    measures += "".join(
-        f", count_if(regexp_matches(json_extract_string(json, {pointer}), {string_sql(_LONG_INTEGER)}))"
+    measures = [f"list(DISTINCT json_type(json, {pointer}))" for pointer in pointers.values()]
+    measures += [
+        f"count_if(regexp_matches(json_extract_string(json, {pointer}), {string_sql(_LONG_INTEGER)}))"
         for pointer in pointers.values()
-    )
-    found = connection.execute(f"SELECT count(*){measures} FROM {_objects(files, options)}").fetchone()
-    assert found is not None  # noqa: S101 - an aggregate has one row
-    rows, kinds, long_integers = found[0], found[1 : len(keys) + 1], found[len(keys) + 1 :]
+    ]
+    rows, found = _measured(connection, measures, _objects(files, options))
+    kinds, long_integers = found[: len(keys)], found[len(keys) :]
     columns, expressions = [], []
     for key, name, seen, long in zip(keys, unique_names(keys), kinds, long_integers, strict=True):
         type_name = _scalar_type({kind for kind in seen or () if kind not in {None, "NULL"}}, bool(long))

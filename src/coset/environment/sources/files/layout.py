@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from coset.environment.source import HIDDEN, NO_TABLE
+
 Format = Literal["csv", "json", "parquet", "excel"]
 
 # extension -> format and compression, longest first so that ".csv.gz" is not taken for ".gz".
@@ -95,10 +97,10 @@ def data_file(path: Path, root: Path) -> DataFile | Left:
     """The file if its name and kind say that it is data, else why not."""
     name = path.name
     if name.startswith((".", "~$")):
-        return Left(path, "is hidden")
+        return Left(path, HIDDEN)
     extension = next((end for end in EXTENSIONS if name.lower().endswith(end) and len(name) > len(end)), None)
     if extension is None:
-        return Left(path, "is not a kind of file that holds tables")
+        return Left(path, NO_TABLE)
     try:
         status = path.stat()
     except OSError as error:

@@ -14,7 +14,7 @@ What the formats are like is in `csv`, `json`, `parquet` and `excel`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -37,7 +37,7 @@ from coset.environment.sources.files.layout import (
     single,
     walk,
 )
-from coset.environment.sources.files.relation import Shape, TooLarge, Unreadable, reader_sql
+from coset.environment.sources.files.relation import Shape, TooLarge, Unreadable, identifier_sql, reader_sql
 from coset.errors import LimitReached, SourceUnreachable, TableVanished
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class Files(Source):
         self._contents = Contents(settings.limits)
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self._found: dict[str, _Found] = {}
+        self._remembered: dict[tuple[str, str], Table] = {}
+        self._tokens: dict[str, str] = {}
 
     @property
     def _root(self) -> Path:
@@ -80,10 +82,13 @@ class Files(Source):
         files, self.skipped = self._listed()
         is_single = self.settings.path.is_file()
         sets = [single(file) for file in files] if is_single else file_sets(files, self._root)
-        described: list[tuple[FileSet, Shape]] = []
-        self._contents.look_at_all(sets)
+        described: list[tuple[FileSet, Shape | Table]] = []
+        self._contents.look_at_all([each for each in sets if (each.native_name, each.token) not in self._remembered])
         while sets:
             files_of_one = sets.pop(0)
+            if known := self._remembered.get((files_of_one.native_name, files_of_one.token)):
+                described.append((files_of_one, known))
+                continue
             try:
                 if not self._contents.belong_together(files_of_one):
                     sets = [*map(single, files_of_one.files), *sets]
@@ -97,8 +102,13 @@ class Files(Source):
             raise SourceUnreachable(self.settings.name, self._nothing_readable())
         described.sort(key=lambda item: (str(item[0].files[0].relative), item[0].native_name))
         names = unique_names(self._table_name(item, shape, is_single) for item, shape in described)
-        self._found = {}
+        self._found, self._tokens = {}, {}
+        tables: list[Table] = []
         for name, (item, shape) in zip(names, described, strict=True):
+            if isinstance(shape, Table):
+                tables.append(replace(shape, name=name))
+                self._tokens[shape.native_name] = item.token
+                continue
             table = Table(
                 name=name,
                 native_name=item.native_name if shape.sheet is None else f"{item.native_name}#{shape.sheet}",
@@ -109,7 +119,17 @@ class Files(Source):
                 bytes=item.size,
             )
             self._found[table.native_name] = _Found(table, item, shape)
-        return [found.table for found in self._found.values()]
+            if shape.sheet is None:
+                self._tokens[table.native_name] = item.token
+            tables.append(table)
+        return tables
+
+    def tokens_listed(self) -> dict[str, str]:
+        return self._tokens
+
+    def remember(self, tables: Iterable[tuple[Table, str]]) -> None:
+        """Looking into hundreds of files to list them takes seconds; a table of a workbook is always looked at."""
+        self._remembered = {(table.native_name, token): table for table, token in tables if table.kind == "file"}
 
     def _listed(self) -> tuple[list[DataFile], list[tuple[Path, str]]]:
         path = self.settings.path
@@ -135,8 +155,8 @@ class Files(Source):
         others = f" and {len(self.skipped) - 1} more" if len(self.skipped) > 1 else ""
         return f"the folder {path} has no file that can be read as a table ({first.name} {reason}{others})"
 
-    def _table_name(self, files: FileSet, shape: Shape, is_single: bool) -> str:
-        if shape.sheet is None or shape.is_only_sheet:
+    def _table_name(self, files: FileSet, shape: Shape | Table, is_single: bool) -> str:
+        if isinstance(shape, Table) or shape.sheet is None or shape.is_only_sheet:
             return files.name
         return shape.sheet if is_single else f"{files.name}_{shape.sheet}"
 
@@ -166,24 +186,18 @@ class Files(Source):
     # Rows
 
     def in_place(self, table: Table) -> InPlace | None:
+        files = self._files_named(table)
+        if files and files.format != "parquet" and files.size <= self.settings.limits.snapshot_bytes:
+            return None  # Known without a look into them.
         found = self._current(table)
-        is_large = found.files.size > self.settings.limits.snapshot_bytes
-        place = found.shape.place if found.files.format == "parquet" or is_large else None
+        place = found.shape.place
         return InPlace(sql=reader_sql(place), paths=tuple(file.path for file in found.files.files)) if place else None
 
     def read(self, table: Table, scan: Scan = EVERYTHING) -> pa.RecordBatchReader:
         import pyarrow as pa
-        import sqlglot.expressions as sge
 
         found = self._current(table)
-        names = tuple(column.name for column in found.table.columns)
-        sql = scan_to_sql(
-            scan,
-            sge.to_table("source_rows"),
-            "duckdb",
-            lambda name: sge.column(name, quoted=True),
-            all_columns=names,
-        )
+        sql = _statement(scan, [column.name for column in found.table.columns])
         cursor = self._contents.duckdb().cursor()
         self._cursors.add(cursor)
         try:
@@ -273,12 +287,13 @@ class Files(Source):
 
     def _check_cells(self, table: Table, batch: pa.RecordBatch) -> None:
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         limit = self.settings.limits.cell_bytes
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if column.nbytes <= limit or not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
                 continue
+            import pyarrow.compute as pc  # Takes a while to load, and is seldom needed.
+
             longest = pc.max(pc.binary_length(column)).as_py() or 0
             if longest > limit:
                 raise LimitReached(
@@ -301,3 +316,18 @@ class Files(Source):
         if isinstance(refusal, TooLarge):
             return LimitReached(f"source '{self.settings.name}': {reason}")
         return SourceUnreachable(self.settings.name, reason)
+
+
+def _statement(scan: Scan, names: Sequence[str]) -> str:
+    """The scan over `source_rows`, in SQL."""
+    if scan == EVERYTHING:  # The library that writes SQL takes longer to load than a small file to read.
+        return f"SELECT {', '.join(identifier_sql(name) for name in names)} FROM source_rows"
+    import sqlglot.expressions as sge
+
+    return scan_to_sql(
+        scan,
+        sge.to_table("source_rows"),
+        "duckdb",
+        lambda name: sge.column(name, quoted=True),
+        all_columns=tuple(names),
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -74,6 +75,28 @@ def head(path: Path, compression: str, size: int) -> Head:
     encoding = _encoding(start, is_all)
     decoder = codecs.getincrementaldecoder(encoding)("coset-latin-1" if encoding == WINDOWS else "replace")
     return Head(decoder.decode(start, is_all), encoding, is_all)
+
+
+def last_line_bytes(path: Path, compression: str, most: int) -> int:
+    """How many bytes the last line has; `most` when there are at least so many."""
+    length, ended = 0, False  # bytes since the last line end, and whether another one followed it
+    try:
+        with unpacked(path, compression) as stream:
+            if compression == "none":
+                stream.seek(max(0, path.stat().st_size - most - _CHUNK))
+            for chunk in _chunks(stream):
+                body = chunk.rstrip(b"\r\n")
+                if not body:
+                    ended = True
+                    continue
+                end = max(body.rfind(b"\n"), body.rfind(b"\r"))
+                length = len(body) - end - 1 if end >= 0 else (0 if ended else length) + len(body)
+                ended = len(body) < len(chunk)
+    except FileNotFoundError:
+        raise
+    except (OSError, EOFError, zlib.error):
+        raise Unreadable(f"cannot be opened (its {compression} data is damaged)") from None
+    return min(length, most)
 
 
 def _encoding(start: bytes, is_all: bool) -> str:

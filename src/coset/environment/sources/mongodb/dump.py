@@ -7,7 +7,8 @@ count its documents exactly.
 Change is known from the size and time of a collection's files; a file that is rewritten with the same size and the
 same time stamp goes unseen. Views have no rows in a dump and are not listed; nor are `system.*` files, among them
 the buckets in which a time series collection is dumped, whose form is MongoDB's own.
-A document is at most 16 MB, and so is every value.
+A document is at most 16 MB, and so is every value. A damaged file is left out and named in `skipped`; when all are
+damaged, the dump cannot be read.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class Mongodump(Source):
 
     def __init__(self, settings: SourceSettings) -> None:
         super().__init__(settings)
+        self.skipped: list[tuple[Path, str]] = []
+        """Files that the last `tables()` left out because they are damaged, each with the reason."""
         self._learned: dict[Path, tuple[str, Observed]] = {}
 
     def tables(self) -> list[Table]:
@@ -62,7 +65,16 @@ class Mongodump(Source):
         names: list[str] = []
         for schema in dict.fromkeys(one.schema for one in collections):
             names += unique_names(one.name for one in collections if one.schema == schema)
-        return [self._table(name, one) for name, one in zip(names, collections, strict=True)]
+        tables: list[Table] = []
+        self.skipped = []
+        for name, one in zip(names, collections, strict=True):
+            try:
+                tables.append(self._table(name, one))
+            except SourceUnreachable as refusal:
+                self.skipped.append((one.file, refusal.reason.removeprefix(f"{one.file} ")))
+                if len(self.skipped) == len(collections):
+                    raise
+        return tables
 
     def change_token(self, table: Table) -> str | None:
         return self._state(self._collection(table))
