@@ -19,10 +19,15 @@ COMMANDS = {
     "comprehend": ("comprehend", "Read the environment and build its evidence state; later, only what changed."),
     "show": ("show", "All that is known of a source, table or column, and why."),
     "relations": ("relations", "The joins that were found, with their expressions and match rates."),
+    "identities": ("identities", "The roles that columns play across sources, with their fibers and competitors."),
+    "teach": ("teach", "Say which role a table or column plays, or does not; look-alikes follow."),
+    "labelers": ("labelers", "Who speaks for and against roles, how often, and how far each is trusted."),
+    "map": ("map", "Draw the environment's columns and prototypes as a picture."),
     "diagnostics": ("diagnostics", "The dirt that was seen, and the expressions that clean it."),
     "note": ("note", "Say something about a table or column that wins over what was inferred."),
     "sql": ("sql", "Run one read-only SELECT across all sources."),
     "calc": ("calc", "Work out an expression: arithmetic, statistics, dates, sets."),
+    "train": ("train", "Train the weights from corpora (needs the [training] extra)."),
     "bench": ("bench", "Run coset on benchmark tasks and write its answers."),
 }
 

@@ -43,3 +43,35 @@ def joins(folder: Path, path: Path) -> None:
     except OSError as error:
         raise Mistake(f"cannot write {path}: {error.strerror}") from None
     click.echo(f"{tasks} tasks, {pairs} pairs, {rules} with a rule, in {time.monotonic() - started:.1f} s: {path}")
+
+
+@command.command()
+@click.option("--source", type=click.Path(path_type=Path), required=True, metavar="FILE",
+              help="Attributes of one schema, one JSON line each: attribute, table, column, and where known "
+              "description, type, samples. Plain or .zst.")  # fmt: skip
+@click.option("--target", type=click.Path(path_type=Path), required=True, metavar="FILE",
+              help="Attributes of the other schema, in the same form.")  # fmt: skip
+@click.option("--out", "path", type=click.Path(path_type=Path), required=True, metavar="FILE",
+              help="Where the answers go: lines of source and target_ranked.")  # fmt: skip
+def matching(source: Path, target: Path, path: Path) -> None:
+    """Rank, for each attribute of one schema, the attributes of another that play the same role.
+
+    \b
+    coset bench matching --source a.jsonl.zst --target b.jsonl.zst --out ranked.jsonl
+    """
+    import json
+
+    from coset.identities.matching import rank, read_attributes, realise_schema
+    from coset.identities.model import load_model
+
+    started = time.monotonic()
+    model = load_model()
+    left, right = (realise_schema(read_attributes(file), model) for file in (source, target))
+    try:
+        with path.open("w", encoding="utf-8") as out:
+            for attribute, ranked in rank(left, right):
+                out.write(json.dumps({"source": attribute, "target_ranked": ranked}, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise Mistake(f"cannot write {path}: {error.strerror}") from None
+    seconds = time.monotonic() - started
+    click.echo(f"{len(left.attributes)} attributes against {len(right.attributes)}, in {seconds:.1f} s: {path}")

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 import click
 
-from coset.surfaces.command_line.output import cell, environment_option, json_option, print_json
+from coset.surfaces.command_line.output import cell, environment_option, json_option, print_json, waiting
 
 
 @click.command(name="comprehend")
@@ -38,7 +38,10 @@ def command(
     """
     from coset.environment.configuration import load_environment
     from coset.evidence.comprehend import comprehend
+    from coset.evidence.state import EvidenceState
     from coset.evidence.work import over_cluster, over_processes
+    from coset.identities.comprehension import comprehend_identities
+    from coset.identities.model import load_model
 
     environment = load_environment(environment_path)
     spread = over_cluster(cluster) if cluster else over_processes(jobs)
@@ -46,16 +49,24 @@ def command(
         summary = comprehend(
             environment, spread=spread, progress=progress, everything=everything, mask_personal=not show_personal
         )
+    with waiting("realising the identities"), EvidenceState.open(environment.state_folder) as state:
+        roles = comprehend_identities(state, load_model(environment.identities_file))
     if as_json:
-        print_json(asdict(summary))
+        print_json({**asdict(summary), "roles": asdict(roles)})
     else:
         click.echo(
             f"{summary.looked_at:,} of {summary.units:,} tables and families read, {summary.relations:,} relations, "
             f"{summary.seconds:.1f} s"
         )
-        for name, problem in (*summary.unreachable, *summary.problems):
-            click.echo(f"{name} could not be read: {cell(problem, 400)}")
-    if summary.unreachable or summary.problems:
+        click.echo(
+            f"{roles.objects:,} objects have roles: {roles.examined:,} looked at, "
+            f"{roles.certified:,} certified to keep theirs"
+        )
+        for change in roles.changes:
+            click.echo(f"{cell(change.reference, 400)} may have changed role: {change.before} -> {change.after}")
+        for name, problem in (*summary.unreachable, *summary.problems, *summary.damaged):
+            click.echo(f"{cell(name, 400)} could not be read: {cell(problem, 400)}")
+    if summary.unreachable or summary.problems or summary.damaged:
         context.exit(1)
 
 

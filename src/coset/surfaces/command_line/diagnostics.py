@@ -41,10 +41,13 @@ def command(reference: str | None, kind: str | None, environment_path: str | Non
     for row in rows:
         error = f" ± {row['share_error']:.1%}" if row["share_error"] else ""
         grid.add_row(
-            escape(row["reference"]), row["kind"], f"{row['share']:.1%}{error}", escape(cell(row["detail"], 300))
+            escape(cell(row["reference"], 400)),
+            row["kind"],
+            f"{row['share']:.1%}{error}",
+            escape(cell(row["detail"], 300)),
         )
     console().print(grid)
     if reference:
         for row in rows:
             if row["expression"]:
-                click.echo(f"{row['reference']} {row['kind']}: {cell(row['expression'], 1000)}")
+                click.echo(f"{cell(row['reference'], 400)} {row['kind']}: {cell(row['expression'], 1000)}")

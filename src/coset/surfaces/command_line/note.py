@@ -45,6 +45,6 @@ def command(
         print_json({"notes": [{"number": note.number, "about": note.about, "text": note.text} for note in notes]})
     elif list_them:
         for note in notes:
-            click.echo(f"{note.number}  {note.about}: {cell(note.text, 500)}")
+            click.echo(f"{note.number}  {cell(note.about, 400)}: {cell(note.text, 500)}")
     else:
         click.echo("removed" if remove is not None else "noted")

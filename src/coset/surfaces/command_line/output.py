@@ -6,6 +6,7 @@ import base64
 import datetime
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _json_wanted = False
+LONGEST_ERROR = 2000
+_STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, callback=lambda context, parameter, value: want_json(value), expose_value=True,
@@ -41,11 +44,13 @@ def show_error(message: str, kind: str) -> None:
     if _json_wanted:
         print_json({"error": {"kind": kind, "message": message}})
     else:
-        click.echo(f"coset: {message}", err=True)
+        click.echo(f"coset: {cell(message, LONGEST_ERROR)}", err=True)
 
 
 def print_json(value: Any) -> None:
-    click.echo(json.dumps(value, default=json_value, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(value, default=json_value, ensure_ascii=False, allow_nan=False)
+    # JSON itself escapes only the first 32 of the letters that steer a terminal or turn its text around.
+    click.echo(_STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def json_value(value: Any) -> Any:
@@ -81,6 +86,7 @@ def cell(value: Any, width: int = 80) -> str:
         text = "0x" + value[:width].hex()
     else:
         text = json.dumps(json_value(value), ensure_ascii=False)
+    text = text[: width + 1]
     text = "".join(letter if letter.isprintable() else "\ufffd" if letter not in "\n\t\r" else " " for letter in text)
     return text if len(text) <= width else text[: width - 1] + "…"
 

@@ -36,8 +36,9 @@ def command(reference: str | None, least: float, environment_path: str | None, a
         grid.add_column(title, overflow="fold")
     for row in rows:
         grid.add_row(
-            escape(", ".join(row["left_columns"])), escape(", ".join(row["right_columns"])), row["kind"],
-            f"{row['left_match']:.0%} / {row['right_match']:.0%}", row["cardinality"], f"{row['confidence']:.2f}",
+            escape(cell(", ".join(row["left_columns"]), 400)), escape(cell(", ".join(row["right_columns"]), 400)),
+            row["kind"], f"{row['left_match']:.0%} / {row['right_match']:.0%}", row["cardinality"],
+            f"{row['confidence']:.2f}",
         )  # fmt: skip
     console().print(grid)
     if reference:

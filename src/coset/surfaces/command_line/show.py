@@ -22,14 +22,19 @@ def command(reference: str, environment_path: str | None, as_json: bool) -> None
     from coset.environment.configuration import load_environment
     from coset.evidence.lookup import everything_about, resolve
     from coset.evidence.state import EvidenceState
+    from coset.identities.explain import explain
+    from coset.identities.inventory import load_inventory
 
     environment = load_environment(environment_path)
     with EvidenceState.read(environment.state_folder) as state:
         known = everything_about(state, resolve(state, reference))
+        roles = explain(state, known["reference"], load_inventory(environment.identities_file))
+    for coordinate, role in roles.items():
+        known[f"role: {coordinate}"] = role
     if as_json:
         print_json(known)
         return
-    click.echo(click.style(known["reference"], bold=True) + f"  ({known['kind']})")
+    click.echo(click.style(cell(known["reference"], 400), bold=True) + f"  ({known['kind']})")
     for section, content in known.items():
         if section in {"reference", "kind"} or content in (None, [], {}):
             continue
@@ -40,10 +45,19 @@ def command(reference: str, environment_path: str | None, as_json: bool) -> None
 
 def _lines(content: Any) -> list[str]:
     if isinstance(content, dict):
-        return [f"{key}: {cell(value, 400)}" for key, value in content.items() if value not in (None, [], {}, "")]
+        return [
+            line for key, value in content.items() if value not in (None, [], {}, "") for line in _entries(key, value)
+        ]
     if isinstance(content, list):
         return [_one_line(item) for item in content]
     return [cell(content, 2000)]
+
+
+def _entries(key: str, value: Any) -> list[str]:
+    """A list of sentences one below the other; anything else on one line."""
+    if isinstance(value, list) and any(isinstance(item, str) and " " in item for item in value):
+        return [f"{key}:", *(f"  {cell(item, 300)}" for item in value)]
+    return [f"{key}: {cell(value, 400)}"]
 
 
 def _one_line(item: Any) -> str:

@@ -1,0 +1,1 @@
+"""Identities: which persistent role each object of an environment plays, from supporting and opposing evidence."""

@@ -1,0 +1,165 @@
+"""Phi_D(e): what an object looks like, as a text for the text encoder and a row of numbers.
+
+In: an observed column or table with its neighbours. Out: one short text, and numbers about type, values and keys. Which
+identity it may be is not known here; names enter through the text alone, so that no list of names decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, TypeFamily
+from coset.identities.value_patterns import PATTERNS, numbers_in, pattern_shares, present
+from coset.identities.words import words_of
+
+LONGEST_NAME, LONGEST_DESCRIPTION, SHOWN_SAMPLES, LONGEST_SAMPLE, SHOWN_NEIGHBOURS = 120, 90, 3, 20, 2
+LONGEST_HOME, HOME_TABLES = 90, 5
+LARGEST = 1e30
+"""Numbers beyond it count as this one, so that squares and sums of them stay finite."""
+TYPES: tuple[str, ...] = get_args(TypeFamily)
+_OTHERS = (
+    "is_table", "is_key", "refers", "referred", "has_samples", "unique_samples", "log_length", "length_spread",
+    "log_magnitude", "log_spread", "all_small", "in_degrees", "in_half_degrees", "in_unit", "in_percent", "rising",
+    "nulls_known", "nulls", "distinct_known", "few_distinct", "distinct_share", "unique", "first_column", "position",
+    "described", "columns",
+)  # fmt: skip
+NUMBER_NAMES: tuple[str, ...] = (
+    *(f"type_{name}" for name in TYPES),
+    *(f"pattern_{name}" for name in PATTERNS),
+    *_OTHERS,
+)
+
+
+def text_of(table: ObservedTable, column: ObservedColumn | None, position: int = 0) -> str:
+    """The object in words: its name first, then where it lies, then what else is known, the most telling first."""
+    where = _named(table.name, table.label)
+    if column is None:
+        parts = [f"table {where}"]
+        if table.home:
+            parts.append(f"in {_cut(table.home, LONGEST_HOME)}")
+        if table.description:
+            parts.append(_cut(table.description, LONGEST_DESCRIPTION))
+        parts.append("columns " + ", ".join(_spaced(name) for name in table.names[:14]))
+        return " | ".join(parts)
+    parts = [f"{_named(column.name, column.label)} | {where}"]
+    if column.refers_to:
+        parts.append(f"refers to {_spaced(column.refers_to[0])}")
+    if column.description:
+        parts.append(_cut(column.description, LONGEST_DESCRIPTION))
+    parts.append(column.type)
+    if column.samples:
+        shown = [_cut(sample, LONGEST_SAMPLE) for sample in present(column.samples)[:SHOWN_SAMPLES]]
+        parts.append("; ".join(shown))
+    beside = neighbours(table, position)
+    if beside:
+        parts.append("with " + ", ".join(_spaced(name) for name in beside))
+    return " | ".join(parts)
+
+
+def home_of(database: str, tables: Sequence[str], name: str) -> str:
+    """The home of a table in words: its database, and a few of the tables beside it, always the same ones."""
+    beside = [other for other in tables if other != name]
+    step = max(1, len(beside) // HOME_TABLES)
+    return f"{_spaced(database)}: " + ", ".join(_spaced(other) for other in beside[::step][:HOME_TABLES])
+
+
+def neighbours(table: ObservedTable, here: int) -> list[str]:
+    """The names beside a column, the nearest first. The text of its table has the others."""
+    names = table.names
+    order = [here - 1, here + 1, 0, here + 2]
+    found: list[str] = []
+    for other in order:
+        if 0 <= other < len(names) and other != here and names[other] not in found:
+            found.append(names[other])
+    return found[:SHOWN_NEIGHBOURS]
+
+
+def numbers_of(table: ObservedTable, column: ObservedColumn | None, position: int = 0) -> NDArray[np.float32]:
+    """The row of numbers, in the order of `NUMBER_NAMES`."""
+    row = dict.fromkeys(NUMBER_NAMES, 0.0)
+    row["columns"] = np.log1p(len(table.columns)) / 5
+    if column is None:
+        row["is_table"] = 1.0
+        row["described"] = float(bool(table.description))
+        return np.array(list(row.values()), dtype=np.float32)
+    row[f"type_{column.type}"] = 1.0
+    row["is_key"], row["refers"] = float(column.is_key), float(column.refers_to is not None)
+    row["referred"] = float(column.referred_by > 0)
+    row["first_column"], row["position"] = float(position == 0), position / max(1, len(table.columns))
+    row["described"] = float(bool(column.description))
+    values = present(column.samples)
+    if values:
+        row |= {f"pattern_{name}": share for name, share in pattern_shares(column.samples).items()}
+        lengths = np.array([len(value) for value in values], dtype=np.float64)
+        row["has_samples"], row["unique_samples"] = 1.0, len(set(values)) / len(values)
+        row["log_length"] = float(np.log1p(lengths.mean())) / 5
+        row["length_spread"] = float(lengths.std() / (1 + lengths.mean()))
+        row |= _magnitudes(numbers_in(values))
+    if column.nulls is not None:
+        row["nulls_known"], row["nulls"] = 1.0, column.nulls
+    if column.distinct is not None and column.rows:
+        row["distinct_known"] = 1.0
+        row["few_distinct"] = float(column.distinct <= 12)
+        row["distinct_share"] = min(1.0, column.distinct / column.rows)
+        row["unique"] = float(bool(column.unique))
+    return np.array(list(row.values()), dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class Features:
+    """Texts and numbers of all objects of an environment, in its order, and which object is the table of each."""
+
+    texts: list[str]
+    numbers: NDArray[np.float32]
+    tables: NDArray[np.int64]
+
+
+def features_of(environment: ObservedEnvironment) -> Features:
+    """The features of all objects. An object's own text and that of its table are encoded side by side."""
+    texts: list[str] = []
+    rows: list[NDArray[np.float32]] = []
+    tables: list[int] = []
+    for table in environment.tables:
+        here = len(texts)
+        for position, column in enumerate((None, *table.columns), start=-1):
+            texts.append(text_of(table, column, max(0, position)))
+            rows.append(numbers_of(table, column, max(0, position)))
+            tables.append(here)
+    numbers = np.stack(rows) if rows else np.zeros((0, len(NUMBER_NAMES)), dtype=np.float32)
+    return Features(texts, numbers, np.array(tables, dtype=np.int64))
+
+
+def _magnitudes(numbers: NDArray[np.float64]) -> dict[str, float]:
+    if not len(numbers):
+        return {}
+    numbers = np.clip(numbers, -LARGEST, LARGEST)
+    size = np.abs(numbers)
+    return {
+        "log_magnitude": float(np.log1p(size.mean())) / 20,
+        "log_spread": float(np.log1p(numbers.std())) / 20,
+        "all_small": float(size.max() <= 12),
+        "in_degrees": float(size.max() <= 180 and bool((numbers % 1 != 0).any())),
+        "in_half_degrees": float(size.max() <= 90 and bool((numbers % 1 != 0).any())),
+        "in_unit": float(numbers.min() >= 0 and numbers.max() <= 1),
+        "in_percent": float(numbers.min() >= 0 and numbers.max() <= 100),
+        "rising": float(len(numbers) > 2 and bool((np.diff(numbers) > 0).all())),
+    }
+
+
+def _named(name: str, label: str) -> str:
+    spaced = _spaced(name)
+    return spaced if not label or _spaced(label) == spaced else f"{spaced} ({_cut(label, 40)})"
+
+
+def _spaced(name: str) -> str:
+    return " ".join(words_of(name[:LONGEST_NAME])) or name[:40]
+
+
+def _cut(text: str, longest: int) -> str:
+    clean = " ".join(text.split())
+    return clean if len(clean) <= longest else clean[:longest].rsplit(" ", 1)[0]

@@ -1,0 +1,85 @@
+"""Labelers that read names: of the column, of its table, and the words people wrote about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from coset.identities.lexicon import Phrase, phrase_of
+from coset.identities.signals import Labeler, Look, Signal
+
+
+def _without_table(column: Phrase, table: Phrase) -> Phrase:
+    """A column's words without its table's name in front: `customer name` in `customers` is `name`."""
+    return column[len(table) :] if table and len(column) > len(table) and column[: len(table)] == table else column
+
+
+def whole_name(look: Look) -> Iterator[Signal]:
+    if look.column is None:
+        return
+    words = _without_table(phrase_of(look.column.name), phrase_of(look.table.name))
+    found = look.lexicon.meaning("attribute", words)
+    if found:
+        yield Signal("whole name", "attribute", found, True, f"its name is '{' '.join(words)}'")
+
+
+def name_ending(look: Look) -> Iterator[Signal]:
+    if look.column is None:
+        return
+    words = phrase_of(look.column.name)
+    found, ending = look.lexicon.ending("attribute", words)
+    if found and len(ending) < len(words):
+        yield Signal("name ending", "attribute", found, True, f"its name ends with '{' '.join(ending)}'")
+
+
+def name_beginning(look: Look) -> Iterator[Signal]:
+    """`customer_id`, `author_name`: what stands before the attribute names the entity."""
+    if look.column is None:
+        return
+    words = phrase_of(look.column.name)
+    ending = look.lexicon.ending("attribute", words)[1]
+    if words and ending and words[-1] in ("id", "key", "code", "name", "uuid", "number", "email") and len(words) > 1:
+        found, part = look.lexicon.ending("entity", words[:-1])
+        if found:
+            yield Signal("name beginning", "entity", found, True, f"its name begins with '{' '.join(part)}'")
+
+
+def flag_name(look: Look) -> Iterator[Signal]:
+    if look.column is None:
+        return
+    words = phrase_of(look.column.name)
+    if words[:1] and words[0] in ("is", "has", "can", "should", "was", "allow", "enable", "use"):
+        yield Signal("flag name", "attribute", look.attributes("flag"), True, f"its name asks '{words[0]} ...?'")
+
+
+def table_name(look: Look) -> Iterator[Signal]:
+    """A table is what its name says; its columns are, too, unless they point elsewhere."""
+    words = phrase_of(look.table.name)
+    found, part = look.lexicon.ending("entity", words)
+    if not found:
+        found, part = look.lexicon.anywhere("entity", words)
+    if not found:
+        return
+    if look.column is not None and (look.column.refers_to or any(name_beginning(look))):
+        return
+    yield Signal("table name", "entity", found, True, f"its table's name says '{' '.join(part)}'")
+
+
+def written_label(look: Look) -> Iterator[Signal]:
+    """The name for people, or the first words of a description."""
+    if look.column is None:
+        return
+    for text in (look.column.label, look.column.description.split(".")[0][:60]):
+        found, ending = look.lexicon.ending("attribute", phrase_of(text)) if text else ((), ())
+        if found:
+            yield Signal("written label", "attribute", found, True, f"it is called '{' '.join(ending)}' for people")
+            return
+
+
+NAMES = (
+    Labeler("whole name", "the column's name is an example name of the identity", whole_name),
+    Labeler("name ending", "the column's name ends with one", name_ending),
+    Labeler("name beginning", "before id, name, code and the like stands an entity", name_beginning),
+    Labeler("flag name", "the name asks a question: is, has, can", flag_name),
+    Labeler("table name", "the table's name holds an entity, and the column does not point elsewhere", table_name),
+    Labeler("written label", "label or description end with an example name", written_label),
+)

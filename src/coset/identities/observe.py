@@ -1,0 +1,141 @@
+"""An evidence state as the identities see it: tables or families, columns, nested paths and facets.
+
+In: an open state. Out: an `ObservedEnvironment`. Sample values come from the state alone, so what was masked or left
+out there (schema-only mode, personal data) never reaches a text. Knows no model.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from coset.evidence.state import EvidenceState
+from coset.identities.features import home_of
+from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
+
+MOST_SAMPLES = 12
+
+
+def observe(state: EvidenceState) -> ObservedEnvironment:
+    """All that the state holds, by reference. A family of tables is seen once, by its first member."""
+    families = {row["reference"]: row for row in state.rows("SELECT * FROM families ORDER BY reference")}
+    first = {row["members"][0]: reference for reference, row in families.items() if row["members"]}
+    members = {member: reference for reference, row in families.items() for member in row["members"]}
+    columns = _columns(state)
+    names: dict[str, list[str]] = defaultdict(list)
+    listed = state.rows("SELECT source, name FROM tables ORDER BY reference")
+    for row in listed:
+        if len(names[row["source"]]) < 200:
+            names[row["source"]].append(row["name"])
+    tables = []
+    for row in state.rows("SELECT reference, source, name, comment, rows FROM tables ORDER BY reference"):
+        reference = row["reference"]
+        if reference in members and reference not in first:
+            continue
+        family = families.get(first.get(reference, ""))
+        tables.append(
+            ObservedTable(
+                name=family["pattern"] if family else row["name"],
+                columns=tuple(columns.get(reference, ())),
+                reference=family["reference"] if family else reference,
+                description=row["comment"] or "",
+                rows=family["rows"] if family else row["rows"],
+                home=home_of(row["source"], names[row["source"]], row["name"]),
+            )
+        )
+    documents = tuple(
+        (row["reference"], f"{row['title'] or ''} {row['text'] or ''}"[:400])
+        for row in state.rows("SELECT reference, title, text FROM documents WHERE about IS NULL ORDER BY reference")
+    )
+    return ObservedEnvironment("", tuple(tables), documents)
+
+
+def _columns(state: EvidenceState) -> dict[str, list[ObservedColumn]]:
+    points, pointed = _references(state)
+    words = _documents(state)
+    keys = {
+        (row["reference"], row["primary_key"][0])
+        for row in state.rows("SELECT reference, primary_key FROM tables WHERE len(primary_key) = 1")
+    }
+    groups: dict[str, list[str]] = defaultdict(list)
+    for row in state.rows(
+        "SELECT column_reference, value FROM group_values WHERE value IS NOT NULL AND part <> 'tail' AND position < 12 "
+        "ORDER BY column_reference, position"
+    ):
+        groups[row["column_reference"]].append(row["value"])
+    found: dict[str, list[ObservedColumn]] = defaultdict(list)
+    for row in state.rows(
+        "SELECT c.*, t.rows AS table_rows FROM columns c JOIN tables t ON t.reference = c.table_reference "
+        "ORDER BY c.table_reference, c.position"
+    ):
+        reference = row["reference"]
+        found[row["table_reference"]].append(
+            ObservedColumn(
+                name=row["name"],
+                type=type_family(row["type"]),
+                reference=reference,
+                description=row["comment"] or words.get(reference, ""),
+                samples=tuple((list(row["examples"] or ()) + groups.get(reference, []))[:MOST_SAMPLES]),
+                is_key=(row["table_reference"], row["name"]) in keys,
+                refers_to=points.get(reference),
+                referred_by=pointed.get(reference, 0),
+                nulls=row["nulls"],
+                distinct=row["distinct_values"],
+                rows=row["table_rows"],
+                mean_length=row["mean_length"],
+            )
+        )
+    _add_inner(state, found)
+    return found
+
+
+def _add_inner(state: EvidenceState, found: dict[str, list[ObservedColumn]]) -> None:
+    """Nested paths and text facets stand after the columns of their table."""
+    for row in state.rows("SELECT * FROM paths ORDER BY table_reference, reference"):
+        steps = [step for step in row["path"] or [] if step != "[]"]
+        found[row["table_reference"]].append(
+            ObservedColumn(
+                name=" ".join(steps[-2:]) or row["reference"],
+                type=type_family(row["type"]),
+                reference=row["reference"],
+                description=row["description"] or "",
+                samples=tuple(row["examples"] or ())[:MOST_SAMPLES],
+            )
+        )
+    for row in state.rows("SELECT * FROM facets ORDER BY table_reference, reference"):
+        found[row["table_reference"]].append(
+            ObservedColumn(
+                name=row["name"], type=type_family(row["type"]), reference=row["reference"],
+                description=row["description"] or "",
+            )
+        )  # fmt: skip
+
+
+def _references(state: EvidenceState) -> tuple[dict[str, tuple[str, str]], dict[str, int]]:
+    """Which column points to which, by the relations that were found or declared: many to one, one column each."""
+    points: dict[str, tuple[str, str]] = {}
+    pointed: dict[str, int] = {}
+    for row in state.rows(
+        "SELECT left_columns, right_columns, right_table, cardinality, confidence FROM relations "
+        "WHERE len(left_columns) = 1 AND len(right_columns) = 1 AND cardinality IN ('n:1', '1:1') "
+        "ORDER BY confidence DESC, id"
+    ):
+        left, right = row["left_columns"][0], row["right_columns"][0]
+        pointed[right] = pointed.get(right, 0) + 1
+        points.setdefault(left, (_last(row["right_table"]), _last(right)))
+    return points, pointed
+
+
+def _documents(state: EvidenceState) -> dict[str, str]:
+    """What dictionaries and people say of a column, the people last, so that they win."""
+    rows: list[dict[str, Any]] = state.rows(
+        "SELECT about, text FROM documents WHERE about IS NOT NULL ORDER BY provenance = 'stated', reference"
+    )
+    found = {row["about"]: (row["text"] or "")[:300] for row in rows}
+    for note in state.notes():
+        found[note.about] = note.text[:300]
+    return found
+
+
+def _last(reference: str) -> str:
+    return reference.replace('"', "").replace("/", ".").rsplit(".", 1)[-1]

@@ -1,0 +1,312 @@
+"""Where realisations live in the evidence state: profiles, embeddings, banks, signals, and what people taught.
+
+In: realisations. Out: the same, by reference. A row keeps its whole profile, never just its winner. Each row says with
+which bank it was examined, because the drift bound compares that bank with the new one. Knows no model.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from coset.errors import Mistake
+from coset.evidence.state import EvidenceState
+from coset.evidence.state.rows import now
+from coset.identities.inventory import COORDINATES, Coordinate, Inventory
+from coset.identities.prototypes import Array, PrototypeBank
+from coset.identities.realise import Embedded, KnownEmbedding, Realisation
+from coset.identities.signals import Signal
+from coset.identities.teaching import Taught
+
+
+@dataclass(frozen=True)
+class StoredRow:
+    """One object in one coordinate as the state holds it."""
+
+    reference: str
+    digest: str
+    bank: int
+    embedding: Array
+    precision: Array
+    profile: Array
+    identity: str
+    runner_up: str
+    pinned: bool
+
+
+class IdentityStore:
+    """The identities' tables of an open state."""
+
+    def __init__(self, state: EvidenceState) -> None:
+        self.state = state
+
+    # What people taught
+
+    def teach(self, statements: Iterable[tuple[str, Coordinate, str, bool]]) -> list[int]:
+        """Keep statements (reference, coordinate, identity, is it so). A new one replaces the one it contradicts."""
+        numbers = []
+        with self.state.transaction():
+            for reference, coordinate, identity, supports in statements:
+                if supports:
+                    self.state.connection.execute(
+                        "DELETE FROM taught WHERE reference = $1 AND coordinate = $2 AND (supports OR identity = $3)",
+                        [reference, coordinate, identity],
+                    )
+                else:
+                    self.state.connection.execute(
+                        "DELETE FROM taught WHERE reference = $1 AND coordinate = $2 AND identity = $3",
+                        [reference, coordinate, identity],
+                    )
+                rows = self.state.connection.execute(
+                    "INSERT INTO taught SELECT nextval('taught_numbers'), $1, $2, $3, $4, $5 RETURNING number",
+                    [reference, coordinate, identity, supports, now()],
+                ).fetchall()
+                numbers.append(int(rows[0][0]))
+        return numbers
+
+    def revoke(self, number: int) -> dict[str, Any]:
+        rows = self.state.rows("SELECT * FROM taught WHERE number = $1", [number])
+        if not rows:
+            raise Mistake(f"there is no statement {number}: `coset teach --list` shows them")
+        self.state.connection.execute("DELETE FROM taught WHERE number = $1", [number])
+        return rows[0]
+
+    def statements(self) -> list[dict[str, Any]]:
+        return self.state.rows(
+            "SELECT number, reference, coordinate, identity, supports, said_at FROM taught ORDER BY number"
+        )
+
+    def taught(self, inventory: Inventory) -> list[Taught]:
+        """The statements whose identities the inventory has."""
+        found = []
+        for row in self.statements():
+            coordinate: Coordinate = row["coordinate"]
+            if row["identity"] in inventory.ids(coordinate):
+                position = inventory.position(coordinate, row["identity"])
+                found.append(Taught(row["reference"], coordinate, position, row["supports"], row["number"]))
+        return found
+
+    # Realisations
+
+    def replace(
+        self,
+        inventory: Inventory,
+        model: str,
+        embedded: Embedded,
+        signals: Sequence[Sequence[Signal]] | None,
+        realised: dict[Coordinate, Realisation],
+        examined: np.ndarray | None = None,
+    ) -> None:
+        """Store a realisation. Rows that were not `examined` stay as they are; objects that are gone go."""
+        everything = examined is None
+        chosen = np.ones(len(embedded.references), dtype=bool) if examined is None else examined
+        connection = self.state.connection
+        with self.state.transaction():
+            bank = int(connection.execute("SELECT coalesce(max(bank), 0) + 1 FROM prototypes").fetchall()[0][0])
+            self._append("prototypes", _prototype_rows(bank, inventory, realised))
+            current = pa.table({"reference": list(embedded.references)})
+            connection.register("current_objects", current)
+            anew = pa.table({"reference": [r for r, yes in zip(embedded.references, chosen, strict=True) if yes]})
+            connection.register("examined_objects", anew)
+            for table in ("memberships", "signals"):
+                gone = "reference NOT IN (SELECT reference FROM current_objects)"
+                again = "reference IN (SELECT reference FROM examined_objects)"
+                if table == "signals" and signals is None:
+                    continue
+                connection.execute(f"DELETE FROM {table} WHERE {'true' if everything else f'{gone} OR {again}'}")
+            self._append("memberships", _membership_rows(bank, inventory, embedded, realised, chosen))
+            if signals is not None:
+                self._append("signals", _signal_rows(inventory, embedded, signals, chosen))
+            connection.execute(
+                "DELETE FROM prototypes WHERE bank <> $1 AND bank NOT IN (SELECT bank FROM memberships)", [bank]
+            )
+            connection.unregister("current_objects")
+            connection.unregister("examined_objects")
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity_model', $1)", [model])
+
+    def known_embeddings(self) -> dict[str, KnownEmbedding]:
+        """Embeddings by the digest of the features they were made from."""
+        found: dict[str, KnownEmbedding] = {}
+        for coordinate in COORDINATES:
+            table = self.state.connection.execute(
+                "SELECT digest, embedding, precision FROM memberships WHERE coordinate = $1", [coordinate]
+            ).fetchall()
+            for digest, embedding, precision in table:
+                known = found.setdefault(digest, KnownEmbedding({}, {}))
+                known.embeddings[coordinate] = np.asarray(embedding, dtype=np.float64)
+                known.precisions[coordinate] = np.asarray(precision, dtype=np.float64)
+        return found
+
+    def banks(self, coordinate: Coordinate) -> dict[int, tuple[list[str], PrototypeBank]]:
+        """Every bank that a stored row was examined with, with the ids of its identities in order."""
+        found: dict[int, tuple[list[str], PrototypeBank]] = {}
+        rows = self.state.connection.execute(
+            "SELECT bank, list(identity ORDER BY position), list(centre ORDER BY position), "
+            "list(precision ORDER BY position), list(support ORDER BY position), "
+            "list(interpolation ORDER BY position) FROM prototypes WHERE coordinate = $1 GROUP BY bank ORDER BY bank",
+            [coordinate],
+        ).fetchall()
+        for bank, identities, centres, precisions, support, interpolation in rows:
+            found[int(bank)] = (
+                list(identities),
+                PrototypeBank(np.array(centres), np.array(precisions), np.array(support), np.array(interpolation)),
+            )
+        return found
+
+    def rows(self, coordinate: Coordinate) -> dict[str, StoredRow]:
+        found = {}
+        for row in self.state.connection.execute(
+            "SELECT reference, digest, bank, embedding, precision, profile, identity, runner_up, pinned "
+            "FROM memberships WHERE coordinate = $1 ORDER BY reference", [coordinate],
+        ).fetchall():  # fmt: skip
+            found[row[0]] = StoredRow(
+                row[0],
+                row[1],
+                int(row[2]),
+                np.array(row[3]),
+                np.array(row[4]),
+                np.array(row[5]),
+                row[6],
+                row[7],
+                row[8],
+            )
+        return found
+
+    def signals(self, coordinate: Coordinate, inventory: Inventory) -> list[list[Signal]]:
+        """The stored signals of one coordinate, one list per object."""
+        ids = inventory.ids(coordinate)
+        places = {identity: number for number, identity in enumerate(ids)}
+        objects: dict[str, list[Signal]] = {
+            row["reference"]: []
+            for row in self.state.rows(
+                "SELECT reference FROM memberships WHERE coordinate = $1 ORDER BY 1", [coordinate]
+            )
+        }
+        for row in self.state.rows(
+            "SELECT * FROM signals WHERE coordinate = $1 ORDER BY reference, labeler", [coordinate]
+        ):
+            named = tuple(places[identity] for identity in row["identities"] if identity in places)
+            objects.setdefault(row["reference"], []).append(
+                Signal(row["labeler"], coordinate, named, row["supports"], row["reason"])
+            )
+        return list(objects.values())
+
+    def require(self) -> None:
+        if self.state.meta("identity_model") is None:
+            raise Mistake("no identities are realised yet: run `coset comprehend`")
+
+    def resolve_object(self, written: str) -> str:
+        """A reference that has memberships, by its full form or an ending of it; else the nearest ones are named."""
+        known = [
+            row["reference"] for row in self.state.rows("SELECT DISTINCT reference FROM memberships ORDER BY reference")
+        ]
+        if written in known:
+            return written
+        lowered = written.lower()
+        endings = [r for r in known if r.lower() == lowered or r.lower().endswith(("/" + lowered, "." + lowered))]
+        if len(endings) == 1:
+            return str(endings[0])
+        if endings:
+            raise Mistake(f"'{written}' may be {' or '.join(endings[:4])}: say which")
+        near = difflib.get_close_matches(lowered, [r.lower() for r in known], n=3, cutoff=0.4)
+        if not near:
+            tails = {r.lower().replace("/", ".").rsplit(".", 1)[-1]: r for r in known}
+            near = [tails[t].lower() for t in difflib.get_close_matches(lowered, list(tails), n=3, cutoff=0.5)]
+        names = [r for r in known if r.lower() in near]
+        raise Mistake(
+            f"nothing known is called '{written}'" + (f"; did you mean {' or '.join(names[:3])}?" if names else "")
+        )
+
+    def _append(self, table: str, rows: pa.Table) -> None:
+        if rows.num_rows:
+            self.state.connection.register("arriving_rows", rows)
+            names = ", ".join(rows.column_names)
+            self.state.connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM arriving_rows")
+            self.state.connection.unregister("arriving_rows")
+
+
+def _prototype_rows(bank: int, inventory: Inventory, realised: dict[Coordinate, Realisation]) -> pa.Table:
+    rows: list[dict[str, Any]] = []
+    for coordinate, part in realised.items():
+        for position, identity in enumerate(inventory.of(coordinate)):
+            rows.append(
+                {
+                    "bank": bank, "coordinate": coordinate, "position": position, "identity": identity.id,
+                    "centre": part.bank.centres[position].tolist(),
+                    "precision": part.bank.precisions[position].tolist(),
+                    "support": float(part.bank.support[position]),
+                    "interpolation": float(part.bank.interpolation[position]),
+                }
+            )  # fmt: skip
+    return pa.Table.from_pylist(rows)
+
+
+def _membership_rows(
+    bank: int,
+    inventory: Inventory,
+    embedded: Embedded,
+    realised: dict[Coordinate, Realisation],
+    chosen: np.ndarray,
+) -> pa.Table:
+    parts = []
+    for coordinate, part in realised.items():
+        numbers = np.flatnonzero(chosen & ~embedded.is_table) if coordinate == "attribute" else np.flatnonzero(chosen)
+        ids = np.array(inventory.ids(coordinate), dtype=object)
+        winner, second = part.assignment[numbers], part.runner_up[numbers]
+        at = np.arange(len(numbers))
+        profile = part.memberships[numbers]
+        parts.append(
+            pa.table(
+                {
+                    "reference": [embedded.references[n] for n in numbers],
+                    "coordinate": [coordinate] * len(numbers),
+                    "is_table": embedded.is_table[numbers],
+                    "digest": [embedded.digests[n] for n in numbers],
+                    "bank": [bank] * len(numbers),
+                    "identity": ids[winner].tolist(),
+                    "membership": profile[at, winner],
+                    "runner_up": ids[second].tolist(),
+                    "runner_up_membership": profile[at, second],
+                    "radius": np.where(np.isfinite(part.radius[numbers]), part.radius[numbers], -1.0),
+                    "conservative_radius": np.where(
+                        np.isfinite(part.conservative_radius[numbers]), part.conservative_radius[numbers], -1.0
+                    ),
+                    "loss_radius": part.loss_radius[numbers],
+                    "pinned": part.pinned[numbers],
+                    "profile": _lists(profile),
+                    "embedding": _lists(embedded.embeddings[coordinate][numbers]),
+                    "precision": _lists(embedded.precisions[coordinate][numbers]),
+                }
+            )
+        )
+    return pa.concat_tables(parts)
+
+
+def _signal_rows(
+    inventory: Inventory, embedded: Embedded, signals: Sequence[Sequence[Signal]], chosen: np.ndarray
+) -> pa.Table:
+    rows = [
+        {
+            "reference": embedded.references[number], "coordinate": signal.coordinate, "labeler": signal.labeler,
+            "supports": signal.supports, "reason": signal.reason,
+            "identities": [inventory.of(signal.coordinate)[position].id for position in signal.identities],
+        }
+        for number in map(int, np.flatnonzero(chosen))
+        for signal in signals[number]
+    ]  # fmt: skip
+    schema = pa.schema(
+        [("reference", pa.string()), ("coordinate", pa.string()), ("labeler", pa.string()), ("supports", pa.bool_()),
+         ("reason", pa.string()), ("identities", pa.list_(pa.string()))]
+    )  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _lists(values: Array) -> pa.Array:
+    """A matrix as a column of lists. Doubles: a stored embedding must give the very distances that were certified."""
+    offsets = pa.array(np.arange(len(values) + 1) * values.shape[1], type=pa.int32())
+    return pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(values).reshape(-1), type=pa.float64()))

@@ -1,0 +1,47 @@
+"""`coset train`: make the weights from corpora."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from coset.errors import MissingDependency
+
+
+@click.command(name="train")
+@click.option("--corpus", type=click.Path(path_type=Path), required=True, metavar="DIR",
+              help="Folder with schemas.jsonl.zst and, where there are any, rows/ and synonyms.jsonl.zst.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), default=Path("weights"), show_default=True, metavar="DIR",
+              help="Where the weights go; a stopped run goes on from what is there.")  # fmt: skip
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--ablations/--no-ablations", default=True, show_default=True, help="Measure what each part is worth.")
+def command(corpus: Path, out: Path, seed: int, ablations: bool) -> None:
+    """Train the weights from scratch: the text encoder, then encoder and prior of each coordinate.
+
+    Needs the [training] extra. Runs on two cores within 45 minutes, is deterministic under its seed, and writes a
+    model card with data, split, figures and ablations.
+    """
+    try:
+        from coset.training.recipe import RecipeSettings, train
+    except ImportError:
+        raise MissingDependency("Training", "training") from None
+    started, last = time.monotonic(), [0.0]
+
+    def report(what: str, share: float) -> None:
+        now = time.monotonic()
+        if sys.stderr.isatty() or now - last[0] > 15:
+            last[0] = now
+            end = "\r" if sys.stderr.isatty() else "\n"
+            click.echo(f"{(now - started) / 60:5.1f} min  {share:4.0%}  {what:90}{end}", err=True, nl=False)
+
+    figures = train(corpus, out, RecipeSettings(seed=seed), report, ablations=ablations)
+    for coordinate in ("entity", "attribute"):
+        found = figures[coordinate]["validation"]
+        click.echo(
+            f"{coordinate}: top-1 {found['top_1']:.3f}, top-3 {found['top_3']:.3f}, "
+            f"calibration error {found['calibration_error']:.3f}"
+        )
+    click.echo(f"{out}: {(time.monotonic() - started) / 60:.1f} min")

@@ -1,0 +1,1 @@
+"""Training: corpora and annotation, episodes, objective, the recipe. Needs torch, and makes what ships in weights."""

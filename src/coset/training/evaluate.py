@@ -1,0 +1,68 @@
+"""How good memberships are: top 1, top 3, calibration.
+
+In: memberships and annotated identities. Out: figures. Knows no model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coset.identities.prototypes import Array
+
+BINS = 15
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Figures of one coordinate over one set of objects."""
+
+    objects: int
+    top_1: float
+    top_3: float
+    calibration_error: float
+
+    def __str__(self) -> str:
+        error = f"calibration error {self.calibration_error:.3f}"
+        return f"top-1 {self.top_1:.3f}, top-3 {self.top_3:.3f}, {error} ({self.objects})"
+
+
+def quality(profiles: Array, targets: NDArray[np.int64]) -> Quality:
+    """Objects without a target (-1) do not count."""
+    known = targets >= 0
+    profiles, targets = profiles[known], targets[known]
+    order = np.argsort(-profiles, axis=1, kind="stable")[:, :3]
+    hits = order == targets[:, None]
+    return Quality(
+        len(targets), float(hits[:, 0].mean()), float(hits.any(axis=1).mean()),
+        calibration_error(profiles.max(axis=1), hits[:, 0]),
+    )  # fmt: skip
+
+
+def calibration_error(confidence: Array, right: NDArray[np.bool_]) -> float:
+    """Expected calibration error over 15 equal bins of confidence."""
+    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    error = 0.0
+    for number in range(BINS):
+        inside = bins == number
+        if inside.any():
+            error += inside.mean() * abs(float(confidence[inside].mean()) - float(right[inside].mean()))
+    return float(error)
+
+
+def best_temperature(distance: Array, targets: NDArray[np.int64]) -> float:
+    """The temperature under which the memberships' likelihood of the targets is highest."""
+    known = targets >= 0
+    distance, targets = distance[known], targets[known]
+    best, lowest = 1.0, np.inf
+    for temperature in np.exp(np.linspace(np.log(0.2), np.log(5.0), 81)):
+        scores = -distance / temperature
+        top = scores.max(axis=1, keepdims=True)
+        loss = float(
+            (np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0] - scores[np.arange(len(scores)), targets]).mean()
+        )
+        if loss < lowest:
+            best, lowest = float(temperature), loss
+    return best

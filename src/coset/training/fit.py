@@ -1,0 +1,185 @@
+"""Stage 2: the encoder and the prior of one coordinate, trained on episodes.
+
+In: features and signed evidence of the objects of many databases, targets. Out: an `Encoder` and a `Prior` in NumPy.
+One episode is one database, of which a random part realises the bank and the rest is asked.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from coset.identities.encoder import Encoder
+from coset.identities.prototypes import Prior
+from coset.training.objective import Episode, ObjectiveSettings, objective
+
+LOWEST, HIGHEST = 0.25, 4.0
+
+
+@dataclass(frozen=True)
+class Database:
+    """The objects of one database in one coordinate; several variants of the same features (plain and disguised)."""
+
+    texts: NDArray[np.float32]
+    """variants x objects x 768: the object beside its table"""
+    numbers: NDArray[np.float32]
+    """variants x objects x numbers"""
+    supporting: NDArray[np.float32]
+    opposing: NDArray[np.float32]
+    targets: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    epochs: int = 14
+    objects: int = 160
+    """How many objects an episode has at the least: small databases are joined."""
+    rate: float = 2e-3
+    hidden: int = 256
+    embedding: int = 64
+    dropout: float = 0.25
+    text_dropout: float = 0.15
+    """The text vectors were fine-tuned on the same databases: hiding parts keeps the encoder from leaning on them."""
+    diagonal: bool = False
+    objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
+
+
+class TorchEncoder(nn.Module):
+    """`coset.identities.encoder.Encoder`, trainable."""
+
+    def __init__(self, texts: int, numbers: int, settings: FitSettings) -> None:
+        super().__init__()
+        self.text, self.number = nn.Linear(texts, settings.hidden), nn.Linear(numbers, settings.hidden, bias=False)
+        self.hidden = nn.Linear(settings.hidden, settings.hidden)
+        self.embedding = nn.Linear(settings.hidden, settings.embedding)
+        self.precision = nn.Linear(settings.hidden, settings.embedding if settings.diagonal else 1)
+        nn.init.zeros_(self.precision.weight), nn.init.zeros_(self.precision.bias)
+        self.dropout, self.text_dropout = settings.dropout, settings.text_dropout
+
+    def forward(self, texts: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
+        texts = functional.dropout(texts, self.text_dropout, self.training)
+        first = functional.gelu(self.text(texts) + self.number(numbers), approximate="tanh")
+        first = functional.dropout(first, self.dropout, self.training)
+        hidden = first + functional.gelu(self.hidden(first), approximate="tanh")
+        hidden = functional.dropout(hidden, self.dropout, self.training)
+        return self.embedding(hidden), bounded(self.precision(hidden))
+
+
+def bounded(raw: Tensor) -> Tensor:
+    """A precision within its bounds: vanishing and exploding ones are out of reach."""
+    return LOWEST * (HIGHEST / LOWEST) ** torch.sigmoid(raw)
+
+
+def fit(
+    databases: Sequence[Database],
+    identities: int,
+    seed: int,
+    settings: FitSettings,
+    report: Callable[[str, float], None],
+) -> tuple[Encoder, Prior]:
+    torch.manual_seed(seed)
+    generator = random.Random(f"fit:{seed}")
+    rows = np.concatenate([database.numbers[0] for database in databases])
+    mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), 0.05)
+    width = databases[0].texts.shape[2]
+    encoder = TorchEncoder(width, len(mean), settings)
+    centres = nn.Parameter(torch.randn(identities, settings.embedding))
+    raw = nn.Parameter(torch.zeros(identities, settings.embedding if settings.diagonal else 1))
+    optimiser = torch.optim.AdamW(
+        [
+            {"params": encoder.parameters(), "weight_decay": 0.02},
+            {"params": [centres, raw], "weight_decay": 0.0},
+        ],
+        lr=settings.rate,
+    )
+    episodes = [_episodes(len(databases), databases, settings, generator) for _ in range(settings.epochs)]
+    steps, done = sum(map(len, episodes)), 0
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min(1.0, (step + 1) / 100) * 0.5 * (1 + math.cos(math.pi * min(1.0, step / steps)))
+    )
+    encoder.train()
+    for epoch, chosen in enumerate(episodes):
+        for group in chosen:
+            texts, numbers, supporting, opposing, targets = _gathered([databases[n] for n in group], generator)
+            embeddings, precisions = encoder(
+                torch.from_numpy(texts * math.sqrt(width / 2)),
+                torch.from_numpy(((numbers - mean) / scale).astype(np.float32)),
+            )
+            # Sometimes nothing is support: the prior must stand alone where an environment says little.
+            share = 0.0 if generator.random() < 0.25 else generator.uniform(0.3, 0.7)
+            support = torch.from_numpy(np.array([generator.random() < share for _ in targets]))
+            episode = Episode(
+                embeddings, precisions, torch.from_numpy(supporting), torch.from_numpy(opposing),
+                torch.from_numpy(targets), support,
+            )  # fmt: skip
+            loss, _ = objective(episode, centres, bounded(raw), settings.objective)
+            optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_([*encoder.parameters(), centres, raw], 2.0)
+            optimiser.step(), schedule.step()
+            done += 1
+        report(f"episodes, round {epoch + 1} of {settings.epochs}, loss {loss.item():.2f}", done / steps)
+    return _as_numpy(encoder.eval(), mean, scale, width), Prior(
+        centres.detach().double().numpy(), bounded(raw).detach().double().numpy()
+    )
+
+
+def _episodes(
+    count: int, databases: Sequence[Database], settings: FitSettings, generator: random.Random
+) -> list[list[int]]:
+    order = list(range(count))
+    generator.shuffle(order)
+    groups: list[list[int]] = [[]]
+    size = 0
+    for number in order:
+        groups[-1].append(number)
+        size += len(databases[number].targets)
+        if size >= settings.objects:
+            groups.append([])
+            size = 0
+    return [group for group in groups if group]
+
+
+def _gathered(group: Sequence[Database], generator: random.Random) -> tuple[np.ndarray, ...]:
+    texts, numbers = [], []
+    for database in group:
+        variants = np.array([generator.randrange(len(database.texts)) for _ in database.targets])
+        at = np.arange(len(database.targets))
+        texts.append(database.texts[variants, at])
+        numbers.append(database.numbers[variants, at])
+    return (
+        np.concatenate(texts),
+        np.concatenate(numbers),
+        np.concatenate([database.supporting for database in group]),
+        np.concatenate([database.opposing for database in group]),
+        np.concatenate([database.targets for database in group]),
+    )
+
+
+def _as_numpy(encoder: TorchEncoder, mean: NDArray[np.float32], scale: NDArray[np.float32], width: int) -> Encoder:
+    def array(tensor: Tensor) -> NDArray[np.float64]:
+        return tensor.detach().double().numpy()
+
+    return Encoder(
+        number_mean=mean.astype(np.float64),
+        number_scale=scale.astype(np.float64),
+        text_weight=array(encoder.text.weight).T * math.sqrt(width / 2),
+        number_weight=array(encoder.number.weight).T,
+        first_bias=array(encoder.text.bias),
+        hidden_weight=array(encoder.hidden.weight).T,
+        hidden_bias=array(encoder.hidden.bias),
+        embedding_weight=array(encoder.embedding.weight).T,
+        embedding_bias=array(encoder.embedding.bias),
+        precision_weight=array(encoder.precision.weight).T,
+        precision_bias=array(encoder.precision.bias),
+        lowest_precision=LOWEST,
+        highest_precision=HIGHEST,
+    )

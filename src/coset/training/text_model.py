@@ -1,0 +1,124 @@
+"""The text encoder in torch: MiniLM (6 layers of 384) with mean pooling, and its export to int8 ONNX.
+
+In: published weights (safetensors). Out: a module to fine-tune, and a file that onnxruntime runs. Only training needs
+it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+WIDTH, HEADS, INNER, VOCABULARY, POSITIONS, NORM_EPSILON = 384, 12, 1536, 30522, 512, 1e-12
+
+
+class Layer(nn.Module):
+    """One transformer layer of BERT: attention and feed-forward, each with its residual and norm after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query, self.key, self.value, self.output = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.attention_norm = nn.LayerNorm(WIDTH, eps=NORM_EPSILON)
+        self.widen, self.narrow = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
+        self.output_norm = nn.LayerNorm(WIDTH, eps=NORM_EPSILON)
+
+    def forward(self, hidden: Tensor, bias: Tensor, dropout: float) -> Tensor:
+        count, length, _ = hidden.shape
+        query, key, value = (
+            part(hidden).view(count, length, HEADS, WIDTH // HEADS).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
+        )
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+        mixed = self.output(mixed.transpose(1, 2).reshape(count, length, WIDTH))
+        hidden = self.attention_norm(hidden + functional.dropout(mixed, dropout, self.training))
+        inner = self.narrow(functional.gelu(self.widen(hidden)))
+        normed: Tensor = self.output_norm(hidden + functional.dropout(inner, dropout, self.training))
+        return normed
+
+
+class TextModel(nn.Module):
+    """Token numbers and mask to one vector of 384 per text."""
+
+    def __init__(self, layers: int = 6, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.words = nn.Embedding(VOCABULARY, WIDTH)
+        self.positions = nn.Embedding(POSITIONS, WIDTH)
+        self.kinds = nn.Parameter(torch.zeros(WIDTH))
+        self.norm = nn.LayerNorm(WIDTH, eps=NORM_EPSILON)
+        self.layers = nn.ModuleList(Layer() for _ in range(layers))
+        self.dropout = dropout
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        places = torch.arange(tokens.shape[1], device=tokens.device)
+        hidden = self.norm(self.words(tokens) + self.positions(places)[None] + self.kinds)
+        hidden = functional.dropout(hidden, self.dropout, self.training)
+        weights = mask.to(hidden.dtype)
+        bias = ((1.0 - weights) * -1e4)[:, None, None, :]
+        for layer in self.layers:
+            hidden = layer(hidden, bias, self.dropout)
+        pooled = (hidden * weights[:, :, None]).sum(1) / weights.sum(1, keepdim=True).clamp(min=1.0)
+        return functional.normalize(pooled, dim=-1)
+
+    @classmethod
+    def published(cls, path: Path, layers: int = 6, dropout: float = 0.1) -> TextModel:
+        """MiniLM as published, from its safetensors file."""
+        from safetensors.torch import load_file
+
+        stored = load_file(str(path))
+        stored = {name.removeprefix("bert."): value for name, value in stored.items()}
+        model = cls(layers, dropout)
+        own = {
+            "words.weight": stored["embeddings.word_embeddings.weight"],
+            "positions.weight": stored["embeddings.position_embeddings.weight"],
+            "kinds": stored["embeddings.token_type_embeddings.weight"][0],
+            "norm.weight": stored["embeddings.LayerNorm.weight"],
+            "norm.bias": stored["embeddings.LayerNorm.bias"],
+        }
+        names = {
+            "query": "attention.self.query", "key": "attention.self.key", "value": "attention.self.value",
+            "output": "attention.output.dense", "attention_norm": "attention.output.LayerNorm",
+            "widen": "intermediate.dense", "narrow": "output.dense", "output_norm": "output.LayerNorm",
+        }  # fmt: skip
+        for layer in range(layers):
+            for ours, theirs in names.items():
+                for part in ("weight", "bias"):
+                    own[f"layers.{layer}.{ours}.{part}"] = stored[f"encoder.layer.{layer}.{theirs}.{part}"]
+        model.load_state_dict(own)
+        return model
+
+
+def export(model: TextModel, path: Path) -> None:
+    """Write the model as int8 ONNX, and check that the file says what the model says."""
+    import numpy as np
+    import onnxruntime
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    model = model.eval()
+    whole = path.with_suffix(".float.onnx")
+    # Two tensors of different content: passing one twice gives a file that is silently wrong.
+    tokens = torch.randint(1000, 20000, (3, 9), generator=torch.Generator().manual_seed(1))
+    mask = torch.ones_like(tokens)
+    mask[1, 6:] = 0
+    torch.onnx.export(
+        model,
+        (tokens, mask),
+        str(whole),
+        input_names=["tokens", "mask"],
+        output_names=["vectors"],
+        dynamic_axes={"tokens": {0: "texts", 1: "length"}, "mask": {0: "texts", 1: "length"}, "vectors": {0: "texts"}},
+        opset_version=17,
+        dynamo=False,
+    )
+    quantize_dynamic(str(whole), str(path), weight_type=QuantType.QInt8, per_channel=True)
+    with torch.no_grad():
+        expected = model(tokens, mask).numpy()
+    for file, least in ((whole, 0.9999), (path, 0.95)):
+        session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+        given = session.run(None, {"tokens": tokens.numpy(), "mask": mask.numpy()})[0]
+        agreement = float((given * expected).sum(axis=1).min())
+        if not np.isfinite(agreement) or agreement < least:
+            raise RuntimeError(f"the exported text encoder disagrees with the trained one: {agreement:.4f} < {least}")
+    whole.unlink()
