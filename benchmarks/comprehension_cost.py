@@ -1,6 +1,6 @@
 """What comprehending an environment costs, against DuckDB's own SUMMARIZE over the same tables plus reading them.
 
-    python benchmarks/comprehension_cost.py [--rows 10000000] [--columns 60] [--stock FILE] [--json]
+    python benchmarks/comprehension_cost.py [--rows 10000000] [--columns 60] [--stock FILE] [--table-rows 5000] [--json]
     python benchmarks/comprehension_cost.py --only refresh          # or wide, or many
 
 Three settings in one run: a generated wide table in a DuckDB file (`wide`); a file of thousands of small tables of one
@@ -128,10 +128,12 @@ def measure(title: str, folder: Path, file: Path, memory_aim: float | None, seco
 
 
 def refresh(folder: Path) -> None:
-    data = folder / "many"
+    data, rows_each = folder / "many", int(option("--table-rows", "5000"))
     data.mkdir()
     for number in range(500):
-        rows = "\n".join(f"{number * 1000 + i},item {i},{i % 17},2024-01-{i % 28 + 1:02}" for i in range(400))
+        rows = "\n".join(
+            f"{number * 10 * rows_each + i},item {i},{i % 17},2024-01-{i % 28 + 1:02}" for i in range(rows_each)
+        )
         words = ("alpha", "beta", "gamma", "delta", "epsilon")
         column = f"{words[number % 5]}_{number}"
         (data / f"{words[number % 5]}{chr(97 + number % 26)}{number}.csv").write_text(
@@ -152,7 +154,12 @@ def refresh(folder: Path) -> None:
         "slowest of three refreshes, s": seconds, "slowest of three refreshes, CPU s": cpu,
         "share of seconds": seconds / first.seconds, "share of CPU seconds": cpu / first.cpu,
     }  # fmt: skip
-    report("refresh after one changed table out of 500", figures, "under 5 %", seconds < 0.05 * first.seconds)
+    report(
+        f"refresh after one changed table of {rows_each:,} rows out of 500",
+        figures,
+        "under 5 %",
+        seconds < 0.05 * first.seconds,
+    )
 
 
 def wide_table(folder: Path) -> None:

@@ -10,7 +10,7 @@ the columns (which words are rare, which are dropped freely) is learned from the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class Candidates:
     left: Integers
     right: Integers
     features: Floats
+    # Whether right values compete for a left value; they do not where one left value has many partners.
+    exclusive: bool = True
 
     def __len__(self) -> int:
         return len(self.left)
@@ -116,6 +118,9 @@ def contest(found: Candidates, scores: Floats) -> Floats:
     share = shares(scores, found.right)
     claim = best_of_others(share, found.left, 0.0)
     claims = np.bincount(found.left, weights=share)[found.left] - share
+    if not found.exclusive:
+        zeros = np.zeros(len(scores))
+        return np.column_stack([scores, zeros, zeros, np.ones(len(scores)), zeros])
     return np.column_stack([scores, claim, claim > share, shares(scores, found.left), np.log1p(np.maximum(claims, 0))])
 
 
@@ -145,7 +150,7 @@ def winners(found: Candidates, ranking: Floats, contesting: Floats) -> Winners:
             gap(scores, found.right)[places],
             shares(scores, found.right)[places],
             claims[:, 3:],
-            gap(scores, found.left)[places],
+            gap(scores, found.left)[places] if found.exclusive else np.full(len(places), WIDEST_GAP),
         ]
     )
     return Winners(places, np.hstack([evidence, found.features[places]]))
@@ -164,9 +169,9 @@ def gap(scores: Floats, groups: Integers) -> Floats:
     return np.clip(scores - best_of_others(scores, groups, -np.inf), -WIDEST_GAP, WIDEST_GAP)
 
 
-def guess(columns: Columns, rights: Sequence[int]) -> list[Guess]:
+def guess(columns: Columns, rights: Sequence[int], *, exclusive: bool = True) -> list[Guess]:
     """The most likely left value of each right value, with its probability."""
-    found = candidates(columns, rights)
+    found = replace(candidates(columns, rights), exclusive=exclusive)
     if not len(found):
         return []
     best = winners(found, weights.RANKING, weights.CONTEST)

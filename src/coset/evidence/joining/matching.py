@@ -27,6 +27,8 @@ MOST_RULES = 4
 LEAST_GUESSED_SHARE = 0.1
 # Without any rule so many right values are tried first; where hardly one finds a partner, the rest is left alone.
 PROBED, LEAST_PROBED_SHARE = 150, 0.03
+# From so many right values to a left value on, in the mean, rules are taken to join one to many.
+ONE_TO_MANY = 1.2
 # Beyond this many comparisons a fuzzy join would take minutes.
 MOST_FUZZY_VALUES = 20_000
 
@@ -109,8 +111,10 @@ def join_by_resemblance(
     left: Sequence[str], right: Sequence[str], joined: set[tuple[int, int]], least_probability: float
 ) -> set[tuple[int, int]]:
     done = {j for _, j in joined}
-    # Where rules join one to one, a left value that has its partner is no longer to be had.
+    # Where rules join one to one, a left value that has its partner is no longer to be had; where they join one to
+    # many, it is to be had as often as before.
     given_away = {i for i, _ in joined}
+    exclusive = len(joined) < ONE_TO_MANY * len(given_away) or not joined
     if len(joined) < LEAST_RULE_SHARE * min(len(left), len(right)) or not len(given_away) == len(done) == len(joined):
         given_away = set()
     open_rights = [j for j in range(len(right)) if j not in done]
@@ -123,7 +127,7 @@ def join_by_resemblance(
         probe = guess(columns, range(0, len(right), len(right) // PROBED))
         if sum(g.probability >= least_probability for g in probe) < LEAST_PROBED_SHARE * PROBED:
             return set()
-    guesses = guess(columns, range(len(right)))
+    guesses = guess(columns, range(len(right)), exclusive=exclusive)
     kept = {
         (g.left, g.right)
         for g in guesses

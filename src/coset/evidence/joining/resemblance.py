@@ -86,15 +86,16 @@ class Columns:
     def features(self, i: int, j: int, word_cosine: float, gram_cosine: float) -> list[float]:
         one, other = self.left[i], self.right[j]
         weights = self.word_index.weights
-        left_total = sum(weights[word] for word in one.bag) or 1.0
-        right_total = sum(weights[word] for word in other.bag) or 1.0
+        # Sets have no order of their own: only an exact sum is the same in every run.
+        left_total = math.fsum(weights[word] for word in one.bag) or 1.0
+        right_total = math.fsum(weights[word] for word in other.bag) or 1.0
         left_only, right_only = one.bag - other.bag, other.bag - one.bag
-        left_missing = sum(weights[word] for word in left_only)
-        right_missing = sum(weights[word] for word in right_only)
+        left_missing = math.fsum(weights[word] for word in left_only)
+        right_missing = math.fsum(weights[word] for word in right_only)
         left_soft, right_soft, initials = soft_overlap(left_only, right_only, weights)
         drops = self.drops
-        left_costly = sum(weights[word] * (1 - drops.get(word, PRIOR_DROP)) for word in left_only)
-        right_costly = sum(weights[word] * (1 - drops.get(word, PRIOR_DROP)) for word in right_only)
+        left_costly = math.fsum(weights[word] * (1 - drops.get(word, PRIOR_DROP)) for word in left_only)
+        right_costly = math.fsum(weights[word] * (1 - drops.get(word, PRIOR_DROP)) for word in right_only)
         left_numbers = {word for word in left_only if word.isdigit()}
         right_numbers = {word for word in right_only if word.isdigit()}
         return [

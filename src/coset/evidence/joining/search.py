@@ -79,7 +79,13 @@ def learned(left: Sequence[str], right: Sequence[str]) -> list[tuple[Kind, Outco
         read_right = distinct(before.apply(value) for value in right)
         pairs = likely_pairs(read_left, read_right)
         found += learned_one_way(left, right, read_left, read_right, pairs, before, True)
-        if not any(outcome.strength >= 0.8 * smaller for _, outcome in found):
+        # A rule may join every value of the smaller side and yet only one in many of the larger.
+        if not any(
+            outcome.strength >= 0.8 * smaller
+            and len(outcome.left_matched) >= 0.8 * len(left)
+            and len(outcome.right_matched) >= 0.8 * len(right)
+            for _, outcome in found
+        ):
             backwards = likely_pairs(read_right, read_left)
             found += learned_one_way(right, left, read_right, read_left, backwards, before, False)
         if not any(outcome.strength >= 0.8 * smaller for _, outcome in found):
@@ -227,7 +233,8 @@ def choose(
         gains = [min(len(o.left_matched - left_done), len(o.right_matched - right_done)) for _, o in remaining]
         if not rules:
             gains = [round(outcome.strength * 1000) for _, outcome in remaining]
-        place = max(range(len(remaining)), key=lambda index: (gains[index], -index))
+        matched = [len(o.left_matched) + len(o.right_matched) for _, o in remaining]
+        place = max(range(len(remaining)), key=lambda index: (gains[index], matched[index], -index))
         kind, outcome = remaining.pop(place)
         if rules and gains[place] < max(2, LEAST_SHARE * smaller):
             break

@@ -6,7 +6,8 @@ that were seen to hold the same values are not read again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from coset.evidence.column_expressions import column_kind
@@ -77,12 +78,32 @@ def _tested(reader: TableReader, overlap: Overlap, left: Reading, right: Reading
     right_sql = expression(overlap.right.column, right, left.gives if right.gives == "own" else right.gives)
     left_sql, right_sql = _comparable(overlap, left, right, left_sql, right_sql)
     kind = _kind(overlap, left, right)
-    return count_join(
+    like = _like(overlap, left, right, kind)
+    if like is not None and like in reader.counted:
+        return replace(reader.counted[like], left_expression=left_sql, right_expression=right_sql)
+    tested = count_join(
         reader.connection, kind,
         (reader.rows(overlap.left.column), value_sql(overlap.left.column), left_sql),
         (reader.rows(overlap.right.column), value_sql(overlap.right.column), right_sql),
         large=max(overlap.left.column.rows, overlap.right.column.rows) > HASHED_ROWS,
     )  # fmt: skip
+    if like is not None:
+        reader.counted[like] = tested
+    return tested
+
+
+def _like(overlap: Overlap, left: Reading, right: Reading, kind: str) -> Hashable | None:
+    """What two joins share when their counts are the same: the values of both sides, each value once, read alike.
+
+    Many tables that hold the same column are then counted once. None where a column's values are not known so well.
+    """
+    sides = (overlap.left.column, overlap.right.column)
+    if any(
+        not column.values or column.part != 1 or column.distinct != column.known or column.elements or column.is_names
+        for column in sides
+    ):
+        return None
+    return (kind, left, right, *((column.values, column.type, column.rows, column.known) for column in sides))
 
 
 def _same_values(overlap: Overlap) -> bool:

@@ -6,7 +6,7 @@ connection, and temporary tables with the distinct values of single columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from coset.evidence.relations.column_values import distinct_values, names_of, text_of, with_keys
@@ -14,6 +14,8 @@ from coset.evidence.relations.joinable import JoinableTable, JoinColumn
 
 if TYPE_CHECKING:
     import duckdb
+
+    from coset.evidence.relations.expressions import Tested
 
 Opens = Callable[[JoinableTable], None]
 """Makes the rows of a table readable under its `relation`."""
@@ -30,6 +32,8 @@ class TableReader:
         self._opens = opens
         self._opened: set[int] = set()
         self._values: dict[int, str] = {}
+        self.counted: dict[Hashable, Tested] = {}
+        """Joins that were counted, by what makes two of them count alike."""
 
     def relation(self, place: int) -> str:
         """The rows of a table, readable from now on."""
