@@ -59,7 +59,7 @@ TRUST: Floats = np.array(
         0.152,  # score
         1.249,  # claim of another right value
         0.449,  # gap to the runner-up
-        1.637,  # share of all candidates
+        1.636,  # share of all candidates
         -0.206,  # share of the left value
         -2.702,  # all claims
         -0.072,  # gap to another right value
