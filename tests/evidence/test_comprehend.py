@@ -434,3 +434,18 @@ def test_a_cluster_that_is_not_there_is_told():
 
     with pytest.raises(CosetError, match="no Dask cluster answers"):
         over_cluster("tcp://127.0.0.1:1")
+
+
+def test_values_of_personal_columns_that_fail_to_match_are_not_kept_as_examples(tmp_path: Path) -> None:
+    people = "".join(f"{number},person{number}@example.org\n" for number in range(60))
+    (tmp_path / "people.csv").write_text("person_id,email\n" + people)
+    visits = "".join(
+        f"{number},person{number % 50 + (0 if number % 9 else 900)}@example.org\n" for number in range(200)
+    )
+    (tmp_path / "visits.csv").write_text("visit,email\n" + visits)
+    (tmp_path / "coset.yaml").write_text("sources:\n  here: {location: .}\n")
+    comprehend(load_environment(tmp_path))
+    with EvidenceState.read(tmp_path / ".coset") as state:
+        rows = state.rows("SELECT * FROM relations")
+        assert [row for row in rows if any("email" in column for column in row["left_columns"])]
+        assert not any("person9" in str(row) for row in rows)

@@ -241,7 +241,7 @@ class _Run:
                     opened.add(table)
 
             changed = self.state.joins.changed()
-            relations = relate(self.state.joins, connection, tables, open_table)
+            relations = self._without_personal(relate(self.state.joins, connection, tables, open_table))
             # Counters are compared again where they or the rows they count changed, or the join between the two.
             recounted = self.state.store_relations(relations, self._out_of_reach()) | changed
             recounted |= {_right_table(each) for each in relations if str(table_of(each.left[0])) in changed}
@@ -254,6 +254,22 @@ class _Run:
             found = dictionary_documents(connection, tables, dictionaries)
             self.state.store_documents([*self._stated_documents(), *found])
             self.state.set_meta(RELATIONS_FOUND, json.dumps({"tables": len(tables)}))
+
+    def _without_personal(self, relations: list[Relation]) -> list[Relation]:
+        """The relations without examples of values that fail to match, where these are of personal columns."""
+        if not self.mask_personal:
+            return relations
+        personal = {
+            row["reference"] for row in self.state.rows("SELECT reference FROM columns WHERE personal IS NOT NULL")
+        }
+        return [
+            replace(
+                each,
+                unmatched_left=() if personal & {str(side) for side in each.left} else each.unmatched_left,
+                unmatched_right=() if personal & {str(side) for side in each.right} else each.unmatched_right,
+            )
+            for each in relations
+        ]
 
     def _joinable(self) -> dict[JoinableTable, Unit]:
         """The tables that can be read and whose values may be looked at, as relation finding wants them."""

@@ -30,7 +30,7 @@ from coset.environment.sources.files.relation import (
 )
 from coset.environment.sources.files.values import possible_types, type_test
 
-_COLUMNS_AT_ONCE = 400
+_COLUMNS_AT_ONCE = 300
 """Of a wider table so many columns are looked at by one query: DuckDB holds a block of values for each of them."""
 
 
