@@ -269,13 +269,14 @@ def _measured(
 
 def _data_figures(training: TrainingSet, inventory: Inventory) -> dict[str, Any]:
     """How much was annotated, and how far two annotators agree."""
+    annotated = read_annotation(inventory)
     first = {(item.label.database, item.label.table, item.label.column): item.label for item in training.objects}
     second = [label for label in read_annotation(inventory, FOLDER / "second.tsv") if label.column is not None]
     both = [(first[key], label) for label in second if (key := (label.database, label.table, label.column)) in first]
     return {
-        "columns": sum(item.column is not None for item in training.objects),
-        "tables": sum(item.column is None for item in training.objects),
-        "databases": len({item.label.database for item in training.objects}),
+        "columns": sum(label.column is not None for label in annotated),
+        "tables": sum(label.column is None for label in annotated),
+        "databases": len({label.database for label in annotated}),
         "parts": {part: len(training.part(part)) for part in ("train", "dev", "validation")},
         "second": len(both),
         "agreement": {
