@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from rapidfuzz import fuzz, process
 
 from coset.errors import Mistake
 from coset.identities.inventory import COORDINATES, Coordinate
+from coset.identities.json_lines import json_lines
 from coset.identities.model import IdentityModel
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 from coset.identities.prototypes import Array
@@ -58,26 +58,15 @@ class Schema:
 
 def read_attributes(path: Path) -> list[Attribute]:
     """The attributes of a file of JSON lines, plain or zstd. A broken line is named with its number."""
-    if not path.exists():
-        raise Mistake(f"'{path}' does not exist")
-    try:
-        with pa.input_stream(str(path), compression="zstd" if path.suffix == ".zst" else None) as stream:
-            lines = stream.read().decode("utf-8", "replace").split("\n")
-    except OSError as error:
-        raise Mistake(f"'{path}' cannot be read: {error}") from None
-    found: list[Attribute] = []
-    seen: set[str] = set()
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        attribute = _attribute(line, path, number)
-        if attribute.id in seen:
+    found: dict[str, Attribute] = {}
+    for number, entry in json_lines(path):
+        attribute = _attribute(entry, path, number)
+        if attribute.id in found:
             raise Mistake(f"'{path.name}' line {number}: the attribute '{attribute.id}' is there twice")
-        seen.add(attribute.id)
-        found.append(attribute)
+        found[attribute.id] = attribute
     if not found:
         raise Mistake(f"'{path.name}' holds no attribute")
-    return found
+    return list(found.values())
 
 
 def realise_schema(attributes: Sequence[Attribute], model: IdentityModel) -> Schema:
@@ -143,9 +132,8 @@ def matching_weights() -> Array:
     return np.array([stored["weights"][name] for name in FEATURES])
 
 
-def _attribute(line: str, path: Path, number: int) -> Attribute:
+def _attribute(entry: dict[str, Any], path: Path, number: int) -> Attribute:
     try:
-        entry: Any = json.loads(line)
         return Attribute(
             str(entry["attribute"]), str(entry["table"]), str(entry["column"]), str(entry.get("description") or ""),
             str(entry.get("type") or ""), tuple(str(sample) for sample in entry.get("samples") or ()),

@@ -173,10 +173,9 @@ def _aligned(
         else:
             tables = [ObservedTable(name, (ObservedColumn(name="id"), ObservedColumn(name="name"))) for name in words]
         features = features_of(ObservedEnvironment("", tuple(tables)))
-        step = 2 if coordinate == "attribute" else 3
-        keep = slice(1, None, step) if coordinate == "attribute" else slice(0, None, step)
+        is_table = features.tables == np.arange(len(features.tables))
         vectors = text_encoder.encode_in_tables(features.texts, features.tables, range(len(features.texts)))
         embeddings, _ = encoder.encode(vectors, features.numbers)
-        centres[number] = embeddings[keep].mean(axis=0)
+        centres[number] = embeddings[is_table if coordinate == "entity" else ~is_table].mean(axis=0)
         precisions[number] = prior.precisions.mean(axis=0)
     return replace(prior, centres=centres, precisions=precisions)

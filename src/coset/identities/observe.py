@@ -14,40 +14,29 @@ from coset.identities.features import home_of
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 
 MOST_SAMPLES = 12
+MOST_NAMES = 200
+"""Of how many tables of a source the home of a table is made."""
 
 
 def observe(state: EvidenceState) -> ObservedEnvironment:
-    """All that the state holds, by reference. A family of tables is seen once, by its first member."""
-    families = {row["reference"]: row for row in state.rows("SELECT * FROM families ORDER BY reference")}
-    first = {row["members"][0]: reference for reference, row in families.items() if row["members"]}
-    members = {member: reference for reference, row in families.items() for member in row["members"]}
+    """All that the state holds, by reference. A family of tables is one table of the state."""
     columns = _columns(state)
+    rows = state.rows("SELECT reference, source, name, comment, rows FROM tables ORDER BY reference")
     names: dict[str, list[str]] = defaultdict(list)
-    listed = state.rows("SELECT source, name FROM tables ORDER BY reference")
-    for row in listed:
-        if len(names[row["source"]]) < 200:
-            names[row["source"]].append(row["name"])
-    tables = []
-    for row in state.rows("SELECT reference, source, name, comment, rows FROM tables ORDER BY reference"):
-        reference = row["reference"]
-        if reference in members and reference not in first:
-            continue
-        family = families.get(first.get(reference, ""))
-        tables.append(
-            ObservedTable(
-                name=family["pattern"] if family else row["name"],
-                columns=tuple(columns.get(reference, ())),
-                reference=family["reference"] if family else reference,
-                description=row["comment"] or "",
-                rows=family["rows"] if family else row["rows"],
-                home=home_of(row["source"], names[row["source"]], row["name"]),
-            )
+    for row in rows:
+        names[row["source"]].append(row["name"])
+    tables = tuple(
+        ObservedTable(
+            name=row["name"],
+            columns=tuple(columns.get(row["reference"], ())),
+            reference=row["reference"],
+            description=row["comment"] or "",
+            rows=row["rows"],
+            home=home_of(row["source"], names[row["source"]][:MOST_NAMES], row["name"]),
         )
-    documents = tuple(
-        (row["reference"], f"{row['title'] or ''} {row['text'] or ''}"[:400])
-        for row in state.rows("SELECT reference, title, text FROM documents WHERE about IS NULL ORDER BY reference")
+        for row in rows
     )
-    return ObservedEnvironment("", tuple(tables), documents)
+    return ObservedEnvironment("", tables)
 
 
 def _columns(state: EvidenceState) -> dict[str, list[ObservedColumn]]:

@@ -6,7 +6,7 @@ and features. Nothing here knows a source.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -70,8 +70,6 @@ class ObservedEnvironment:
 
     name: str
     tables: tuple[ObservedTable, ...]
-    documents: tuple[tuple[str, str], ...] = field(default=())
-    """Pairs of reference and text that belong to no table."""
 
     @cached_property
     def objects(self) -> tuple[tuple[ObservedTable, ObservedColumn | None], ...]:

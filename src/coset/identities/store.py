@@ -6,7 +6,6 @@ which bank it was examined, because the drift bound compares that bank with the 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from coset.errors import Mistake
+from coset.evidence.lookup import resolve
 from coset.evidence.state import EvidenceState
 from coset.evidence.state.rows import now
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
@@ -201,26 +201,11 @@ class IdentityStore:
             raise Mistake("no identities are realised yet: run `coset comprehend`")
 
     def resolve_object(self, written: str) -> str:
-        """A reference that has memberships, by its full form or an ending of it; else the nearest ones are named."""
-        known = [
-            row["reference"] for row in self.state.rows("SELECT DISTINCT reference FROM memberships ORDER BY reference")
-        ]
-        if written in known:
-            return written
-        lowered = written.lower()
-        endings = [r for r in known if r.lower() == lowered or r.lower().endswith(("/" + lowered, "." + lowered))]
-        if len(endings) == 1:
-            return str(endings[0])
-        if endings:
-            raise Mistake(f"'{written}' may be {' or '.join(endings[:4])}: say which")
-        near = difflib.get_close_matches(lowered, [r.lower() for r in known], n=3, cutoff=0.4)
-        if not near:
-            tails = {r.lower().replace("/", ".").rsplit(".", 1)[-1]: r for r in known}
-            near = [tails[t].lower() for t in difflib.get_close_matches(lowered, list(tails), n=3, cutoff=0.5)]
-        names = [r for r in known if r.lower() in near]
-        raise Mistake(
-            f"nothing known is called '{written}'" + (f"; did you mean {' or '.join(names[:3])}?" if names else "")
-        )
+        """The full reference of an object that has a role; else `Mistake`, with the nearest references."""
+        reference = resolve(self.state, written)
+        if not self.state.rows("SELECT 1 FROM memberships WHERE reference = $1 LIMIT 1", [reference]):
+            raise Mistake(f"'{reference}' has no role: roles are for tables, columns, nested paths and facets")
+        return reference
 
     def _append(self, table: str, rows: pa.Table) -> None:
         if rows.num_rows:

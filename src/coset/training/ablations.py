@@ -7,7 +7,7 @@ the text and the numbers, in training and in measuring; the flat inventory has o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -16,23 +16,13 @@ from coset.identities.features import numbers_of, text_of
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import CoordinateModel
 from coset.identities.observed import ObservedColumn
-from coset.identities.prototypes import joint, memberships
+from coset.identities.prototypes import RealisationSettings, distances, joint, memberships, realise
 from coset.identities.text_encoder import TextEncoder
 from coset.training.evaluate import quality
 from coset.training.fit import Database, FitSettings, fit
 from coset.training.objects import Seen, TrainingObject, TrainingSet
 
 Report = Callable[[str, float], None]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table of ablations."""
-
-    name: str
-    entity: dict[str, Any] | None
-    attribute: dict[str, Any] | None
-    joint: dict[str, Any] | None = None
 
 
 def names_only(item: TrainingObject) -> Seen:
@@ -97,8 +87,6 @@ def flat_quality(
         places = np.array([known[pair[number]] for number in members])
         databases.append(Database(texts[:, members], numbers[:, members], nothing, nothing, places))
     encoder, prior = fit(databases, len(known), seed, settings, lambda text, share: report(f"flat: {text}", share))
-    from coset.identities.prototypes import RealisationSettings, distances, realise
-
     asked = [number for number in columns if training.objects[number].part == "validation"]
     embeddings, precisions = encoder.encode(texts[0][asked], numbers[0][asked])
     bank = realise(embeddings, precisions, np.zeros((len(asked), len(known))), prior, RealisationSettings())

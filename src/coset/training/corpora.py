@@ -6,17 +6,16 @@ In: a folder with `schemas.jsonl.zst` (one database a line) and, where there are
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from coset.errors import Mistake
 from coset.identities.features import home_of
+from coset.identities.json_lines import json_lines
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 
 Key = tuple[str, str]
@@ -35,37 +34,10 @@ class Question:
     sql: str = ""
 
 
-def json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines, plain or zstd. A broken line raises `Mistake` with its number."""
-    if not path.exists():
-        raise Mistake(f"'{path.name}' is not in '{path.parent}'")
-    compression = "zstd" if path.suffix == ".zst" else None
-    with pa.input_stream(str(path), compression=compression) as stream:
-        rest, number = b"", 0
-        while chunk := stream.read(1 << 22):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                number += 1
-                if line.strip():
-                    yield _object(line, path, number)
-        if rest.strip():
-            yield _object(rest, path, number + 1)
-
-
-def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except ValueError as error:
-        raise Mistake(f"'{path.name}' line {number} is not valid JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise Mistake(f"'{path.name}' line {number} is not an object")
-    return value
-
-
 def read_environments(folder: Path, *, rows: bool = True) -> dict[Key, ObservedEnvironment]:
     """All databases of the corpora, in the order of the file."""
     found: dict[Key, ObservedEnvironment] = {}
-    for number, entry in enumerate(json_lines(folder / SCHEMAS), start=1):
+    for number, entry in json_lines(folder / SCHEMAS):
         try:
             key = (str(entry["corpus"]), str(entry["db"]))
             environment = _environment(key, entry)
@@ -78,7 +50,7 @@ def read_environments(folder: Path, *, rows: bool = True) -> dict[Key, ObservedE
 
 
 def read_questions(folder: Path) -> Iterator[Question]:
-    for entry in json_lines(folder / QUESTIONS):
+    for _, entry in json_lines(folder / QUESTIONS):
         pairs = [column.split(".", 1) for column in entry["columns"]]
         yield Question(
             (str(entry["corpus"]), str(entry["db"])),
@@ -94,7 +66,8 @@ def read_synonyms(folder: Path) -> dict[tuple[str, str, str | None], list[str]]:
     found: dict[tuple[str, str, str | None], list[str]] = {}
     if not (folder / SYNONYMS).exists():
         return found
-    for entry in sorted(json_lines(folder / SYNONYMS), key=lambda entry: str(entry.get("source")) != "ManualMAS"):
+    entries = [entry for _, entry in json_lines(folder / SYNONYMS)]
+    for entry in sorted(entries, key=lambda entry: str(entry.get("source")) != "ManualMAS"):
         names = found.setdefault((entry["db"], entry["table"], entry["column"]), [])
         names += [name for name in entry["names"] if name not in names]
     return found

@@ -49,15 +49,16 @@ def command(
         summary = comprehend(
             environment, spread=spread, progress=progress, everything=everything, mask_personal=not show_personal
         )
+    if not as_json:
+        click.echo(
+            f"{summary.looked_at:,} of {summary.units:,} tables and families read, {summary.relations:,} relations, "
+            f"{summary.seconds:.1f} s"
+        )
     with waiting("realising the identities"), EvidenceState.open(environment.state_folder) as state:
         roles = comprehend_identities(state, load_model(environment.identities_file))
     if as_json:
         print_json({**asdict(summary), "roles": asdict(roles)})
     else:
-        click.echo(
-            f"{summary.looked_at:,} of {summary.units:,} tables and families read, {summary.relations:,} relations, "
-            f"{summary.seconds:.1f} s"
-        )
         click.echo(
             f"{roles.objects:,} objects have roles: {roles.examined:,} looked at, "
             f"{roles.certified:,} certified to keep theirs"

@@ -42,18 +42,18 @@ def command(
 
     environment = load_environment(environment_path)
     EvidenceState.read(environment.state_folder).close()  # Says what to do when there is none.
-    model = load_model(environment.identities_file)
     with EvidenceState.open(environment.state_folder) as state:
         store = IdentityStore(state)
         store.require()
         changes = []
         if revoke is not None:
             store.revoke(revoke)
-            changes = list(comprehend_identities(state, model).changes)
+            changes = list(comprehend_identities(state, load_model(environment.identities_file)).changes)
         elif not list_them:
             if not reference or not role:
                 raise Mistake("give a REFERENCE and a ROLE, --list, or --revoke NUMBER")
             about = store.resolve_object(reference)
+            model = load_model(environment.identities_file)
             wanted = model.inventory.role(role)
             store.teach(
                 (about, coordinate, model.inventory.of(coordinate)[position].id, not negative)
