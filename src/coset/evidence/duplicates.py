@@ -36,7 +36,7 @@ MOST_COLUMNS = 40
 NEAR = 90.0
 _SUFFIX = (
     "inc|incorporated|ltd|limited|llc|llp|plc|gmbh|ag|kg|sa|sas|sarl|srl|spa|corp|corporation|co|company|bv|nv|oy|ab"
-    "|as|pty|pvt|holdings?"
+    "|as|aps|pty|pvt|holdings?"
 )
 
 

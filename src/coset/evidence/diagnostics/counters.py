@@ -17,6 +17,7 @@ from coset.evidence.objects import Diagnostic, Share
 
 LEAST_AGREEMENT = 0.3
 LEAST_CORRELATION = 0.5
+MOST_TIMES = 5.0
 
 
 def diagnose_counters(
@@ -45,7 +46,8 @@ def diagnose_counters(
             WHERE said IS NOT NULL AND {held.replace("k", "parent.k")}
         )
         SELECT count(*), count_if(said <> counted), count_if(said > counted), count_if(counted > 0),
-            count_if(said = counted AND counted > 0), corr(said, counted), (SELECT count(*) FROM parent),
+            count_if(said = counted AND counted > 0), corr(said, counted),
+            median(said / counted) FILTER (counted > 0), (SELECT count(*) FROM parent),
             (SELECT list(concat_ws(' / ', {names}, 'says ' || printf('%.15g', said) || ', there are ' || counted))
                 FROM (FROM compared WHERE said <> counted ORDER BY {names} LIMIT 3))
         FROM compared
@@ -53,10 +55,12 @@ def diagnose_counters(
     (row,) = connection.execute(statement).fetchall()
     if not row[0] or not row[3]:
         return None
-    compared, wrong, more, with_rows, right_with_rows, correlation, rows, examples = row
+    compared, wrong, more, with_rows, right_with_rows, correlation, ratio, rows, examples = row
     if not wrong:
         return None
     related = correlation is not None and not math.isnan(correlation) and correlation >= LEAST_CORRELATION
+    # A sum of what the rows hold grows with their number too, and is many times as large.
+    related = related and 1 / MOST_TIMES <= ratio <= MOST_TIMES
     if right_with_rows < LEAST_AGREEMENT * with_rows and not related:
         return None
     return Diagnostic(

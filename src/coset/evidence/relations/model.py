@@ -12,10 +12,12 @@ import operator
 from collections.abc import Sequence
 from importlib import resources
 
-from coset.evidence.relations.features import FEATURES, Candidate
+from coset.evidence.relations.features import FEATURES, Candidate, Features
 
 SAME_SERIALS = 0.55
 LEAST_SERIALS = 30
+SAME_THINGS = 0.6
+SHARED_BITS, BITS_EACH, LEAST_SHARED = 1_000.0, 3.0, 0.1
 
 
 @functools.cache
@@ -41,7 +43,20 @@ def with_rules(candidate: Candidate, learned: float) -> float:
         return 0.0
     if candidate.right.is_names:
         return _names_of_tables(candidate)
+    if _same_things(candidate):
+        return max(learned, SAME_THINGS)
     return max(learned, SAME_SERIALS) if _same_serials(candidate) else learned
+
+
+def _same_things(candidate: Candidate) -> bool:
+    """Whether the keys of two tables share so many values that it cannot be chance: both list the same things, each the
+    part of them that it knows (the customers of two departments)."""
+    features = Features(*candidate.features)
+    keys = features.left_is_key and features.right_is_main and candidate.left.uniqueness >= 0.98
+    overlap = candidate.overlap
+    # Each shared value must tell something by itself: many serial numbers tell a little each, and prove nothing.
+    enough = max(SHARED_BITS, BITS_EACH * overlap.containment * overlap.left.keys)
+    return bool(keys) and candidate.bits >= enough and overlap.containment >= LEAST_SHARED
 
 
 def _same_serials(candidate: Candidate) -> bool:
