@@ -26,8 +26,8 @@ from coset.identities.prototypes import Prior, RealisationSettings
 from coset.identities.text_encoder import TextEncoder
 
 VERSION = 1
-MODEL_FILE, TENSOR_FILE, TEXT_FILE, VOCABULARY_FILE = (
-    "model.json", "identities.safetensors", "text_encoder.onnx", "vocabulary.txt",
+MODEL_FILE, TENSOR_FILE, TEXT_FILE, VOCABULARY_FILE, WORDS_FILE = (
+    "model.json", "identities.safetensors", "text_encoder.onnx", "vocabulary.txt", "words.safetensors",
 )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def load_model(own_inventory: Path | None = None, folder: Path | None = None, th
     inventory = load_inventory(own_inventory)
     description = _description(folder)
     tensors = _tensors(folder)
-    text_encoder = TextEncoder(folder / TEXT_FILE, folder / VOCABULARY_FILE, threads)
+    text_encoder = TextEncoder(folder / TEXT_FILE, folder / VOCABULARY_FILE, folder / WORDS_FILE, threads)
     coordinates: dict[Coordinate, CoordinateModel] = {}
     for coordinate in COORDINATES:
         trained = description["coordinates"][coordinate]

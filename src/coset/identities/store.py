@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 import pyarrow as pa
 
 from coset.errors import Mistake
@@ -176,6 +177,16 @@ class IdentityStore:
                 row[8],
             )
         return found
+
+    def profiles(self, coordinate: Coordinate) -> dict[str, NDArray[np.float32]]:
+        """The profile of every object that has one, by reference."""
+        found = self.state.connection.sql(
+            "SELECT reference, profile FROM memberships WHERE coordinate = $1 ORDER BY reference", params=[coordinate]
+        ).to_arrow_table()
+        if not found.num_rows:
+            return {}
+        flat = found.column("profile").combine_chunks().flatten().to_numpy().astype(np.float32)
+        return dict(zip(found.column("reference").to_pylist(), flat.reshape(found.num_rows, -1), strict=True))
 
     def signals(self, coordinate: Coordinate, inventory: Inventory) -> list[list[Signal]]:
         """The stored signals of one coordinate, one list per object."""

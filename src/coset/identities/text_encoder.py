@@ -1,7 +1,8 @@
-"""The text encoder at run time: texts to vectors with onnxruntime, on one core or more.
+"""A text encoder at run time: texts to vectors with onnxruntime, on one core or more.
 
-In: texts. Out: one vector of 384 per text, of length 1. Equal texts are encoded once; texts of like length go together,
-so that little is spent on padding. The weights are read when the first text comes.
+In: texts. Out: one vector of 384 per text, of length 1, or one for each of its words. Equal texts are encoded once;
+texts of like length go together, so that little is spent on padding. The vectors of the words stand in a file of their
+own, because all encoders share them. Everything is read when the first text comes.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from coset.errors import CosetError
 from coset.identities.wordpieces import WordPieces
 
 WIDTH, LONGEST, BATCH = 384, 44, 64
+Vectors = NDArray[np.float32]
 
 
 class TextEncoder:
     """An int8 MiniLM with coset's fine-tuning."""
 
-    def __init__(self, model: Path, vocabulary: Path, threads: int = 0) -> None:
-        self._model, self._vocabulary, self._threads = model, vocabulary, threads
-        self._session: Any = None
-        self._pieces: WordPieces | None = None
+    def __init__(self, model: Path, vocabulary: Path, words: Path, threads: int = 0) -> None:
+        self._model, self._vocabulary, self._words, self._threads = model, vocabulary, words, threads
+        self._opened: tuple[Any, WordPieces, WordVectors] | None = None
 
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> Vectors:
         """The vectors of the texts, in their order."""
         if not texts:
             return np.zeros((0, WIDTH), dtype=np.float32)
-        session, pieces = self._opened()
+        session, pieces, words = self._open()
         distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         tokens = [pieces.encode(text, LONGEST) for text in distinct]
         order = sorted(range(len(tokens)), key=lambda number: len(tokens[number]))
@@ -39,29 +40,65 @@ class TextEncoder:
         for begin in range(0, len(order), BATCH):
             chosen = order[begin : begin + BATCH]
             numbers, mask = pieces.batch([tokens[number] for number in chosen])
-            vectors[chosen] = session.run(None, {"tokens": numbers, "mask": mask})[0]
+            vectors[chosen] = session.run(["vectors"], {"words": words.of(numbers), "mask": mask})[0]
         return vectors[[distinct[text] for text in texts]]
+
+    def encode_words(self, text: str) -> tuple[Vectors, Vectors]:
+        """The vector of a text, and one of length 1 for each of its tokens."""
+        session, pieces, words = self._open()
+        numbers, mask = pieces.batch([pieces.encode(text, LONGEST)])
+        vectors, hidden = session.run(["vectors", "hidden"], {"words": words.of(numbers), "mask": mask})
+        each = hidden[0] / np.maximum(np.linalg.norm(hidden[0], axis=1, keepdims=True), 1e-9)
+        return vectors[0], each
 
     def encode_in_tables(
         self, texts: Sequence[str], tables: Sequence[int] | NDArray[np.int64], chosen: Sequence[int]
-    ) -> NDArray[np.float32]:
+    ) -> Vectors:
         """For each chosen text, its vector beside that of its table's text: what the encoders take."""
         wanted = [texts[number] for number in chosen] + [texts[tables[number]] for number in chosen]
         vectors = self.encode(wanted)
         return np.hstack([vectors[: len(chosen)], vectors[len(chosen) :]])
 
-    def _opened(self) -> tuple[Any, WordPieces]:
-        if self._session is None or self._pieces is None:
+    def _open(self) -> tuple[Any, WordPieces, WordVectors]:
+        if self._opened is None:
             import onnxruntime
 
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = self._threads
             options.log_severity_level = 3
             try:
-                self._session = onnxruntime.InferenceSession(
-                    str(self._model), options, providers=["CPUExecutionProvider"]
-                )
+                session = onnxruntime.InferenceSession(str(self._model), options, providers=["CPUExecutionProvider"])
+                words = WordVectors.load(self._words)
             except Exception as error:
                 raise CosetError(f"the text encoder '{self._model.name}' cannot be read: reinstall coset") from error
-            self._pieces = WordPieces(self._vocabulary.read_text(encoding="utf-8").split("\n"))
-        return self._session, self._pieces
+            pieces = WordPieces(self._vocabulary.read_text(encoding="utf-8").split("\n"))
+            self._opened = (session, pieces, words)
+        return self._opened
+
+
+class WordVectors:
+    """The vectors of all word pieces as whole numbers of one byte, each row with its scale."""
+
+    def __init__(self, numbers: NDArray[np.int8], scales: Vectors) -> None:
+        self._numbers, self._scales = numbers, scales
+
+    @classmethod
+    def load(cls, path: Path) -> WordVectors:
+        from safetensors.numpy import load_file
+
+        stored = load_file(str(path))
+        return cls(stored["numbers"], stored["scales"])
+
+    def save(self, path: Path) -> None:
+        from safetensors.numpy import save_file
+
+        save_file({"numbers": self._numbers, "scales": self._scales}, str(path))
+
+    @classmethod
+    def rounded(cls, vectors: Vectors) -> WordVectors:
+        scales = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9).astype(np.float32) / 127
+        return cls(np.rint(vectors / scales).astype(np.int8), scales)
+
+    def of(self, tokens: NDArray[np.int64]) -> Vectors:
+        vectors: Vectors = self._numbers[tokens] * self._scales[tokens]
+        return vectors

@@ -9,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 
-from coset.errors import Mistake
-from coset.identities.features import home_of
 from coset.identities.json_lines import json_lines
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
+from coset.identities.observed import ObservedEnvironment, ObservedTable
+from coset.routing.schema_files import Key, read_schemas
 
-Key = tuple[str, str]
-"""A database: corpus and name."""
 SCHEMAS, QUESTIONS, SYNONYMS = "schemas.jsonl.zst", "questions.jsonl.zst", "synonyms.jsonl.zst"
 
 
@@ -37,15 +33,11 @@ class Question:
 def read_environments(folder: Path, *, rows: bool = True) -> dict[Key, ObservedEnvironment]:
     """All databases of the corpora, in the order of the file."""
     found: dict[Key, ObservedEnvironment] = {}
-    for number, entry in json_lines(folder / SCHEMAS):
-        try:
-            key = (str(entry["corpus"]), str(entry["db"]))
-            environment = _environment(key, entry)
-        except (KeyError, TypeError) as error:
-            raise Mistake(f"'{SCHEMAS}' line {number} is not a schema: {error!r} is missing or wrong") from None
+    for database in read_schemas(folder / SCHEMAS):
+        environment = database.environment
         if rows:
-            environment = _with_rows(environment, folder / "rows" / key[0] / key[1])
-        found[key] = environment
+            environment = _with_rows(environment, folder / "rows" / database.key[0] / database.key[1])
+        found[database.key] = environment
     return found
 
 
@@ -71,40 +63,6 @@ def read_synonyms(folder: Path) -> dict[tuple[str, str, str | None], list[str]]:
         names = found.setdefault((entry["db"], entry["table"], entry["column"]), [])
         names += [name for name in entry["names"] if name not in names]
     return found
-
-
-def _environment(key: Key, entry: dict[str, Any]) -> ObservedEnvironment:
-    points: dict[tuple[str, str], tuple[str, str]] = {}
-    pointed: dict[tuple[str, str], int] = {}
-    for link in entry["foreign_keys"]:
-        for left, right in zip(link["columns"], link["ref_columns"], strict=False):
-            points[(link["table"], left)] = (link["ref_table"], right)
-            pointed[(link["ref_table"], right)] = pointed.get((link["ref_table"], right), 0) + 1
-    tables = []
-    names = [str(table["name"]) for table in entry["tables"]][:200]
-    for table in entry["tables"]:
-        keys = set(table.get("primary_key") or ()) if len(table.get("primary_key") or ()) == 1 else set()
-        columns = tuple(
-            ObservedColumn(
-                name=str(column["name"]),
-                type=type_family(column.get("type")),
-                reference=f"{table['name']}.{column['name']}",
-                label=str(column.get("natural_name") or ""),
-                description=str(column.get("description") or ""),
-                samples=tuple(str(sample) for sample in column.get("samples") or ()),
-                is_key=column["name"] in keys,
-                refers_to=points.get((table["name"], column["name"])),
-                referred_by=pointed.get((table["name"], column["name"]), 0),
-            )
-            for column in table["columns"]
-        )
-        tables.append(
-            ObservedTable(
-                str(table["name"]), columns, str(table["name"]), str(table.get("natural_name") or ""),
-                str(table.get("description") or ""), None, home_of(key[1], names, str(table["name"])),
-            )
-        )  # fmt: skip
-    return ObservedEnvironment("/".join(key), tuple(tables))
 
 
 def _with_rows(environment: ObservedEnvironment, folder: Path) -> ObservedEnvironment:

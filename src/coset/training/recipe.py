@@ -25,6 +25,7 @@ from coset.identities.lexicon import Lexicon
 from coset.identities.model import (
     TEXT_FILE,
     VOCABULARY_FILE,
+    WORDS_FILE,
     CoordinateModel,
     IdentityModel,
     save_model,
@@ -42,7 +43,7 @@ from coset.training.fine_tune import FineTuneSettings, fine_tune
 from coset.training.fit import Database, FitSettings, fit
 from coset.training.model_card import model_card
 from coset.training.objects import TrainingSet, disguise_tables, plain, read_training_set, variant
-from coset.training.text_model import TextModel, export
+from coset.training.text_model import TextModel, export, export_words
 
 Report = Callable[[str, float], None]
 CHECKPOINT, TRAINED_TEXT, VECTORS, CARD, FIGURES = (
@@ -120,7 +121,8 @@ def _text_stage(
             torch.save(model.state_dict(), out / TRAINED_TEXT)
             (out / CHECKPOINT).unlink(missing_ok=True)
         export(model, out / TEXT_FILE)
-    return TextEncoder(out / TEXT_FILE, out / VOCABULARY_FILE)
+        export_words(model, out / WORDS_FILE)
+    return TextEncoder(out / TEXT_FILE, out / VOCABULARY_FILE, out / WORDS_FILE)
 
 
 def _prepare_stage(

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 WIDTH, HEADS, INNER, VOCABULARY, POSITIONS, NORM_EPSILON = 384, 12, 1536, 30522, 512, 1e-12
+EXPORTED_POSITIONS = 128
 
 
 class Layer(nn.Module):
@@ -52,15 +53,27 @@ class TextModel(nn.Module):
         self.dropout = dropout
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        places = torch.arange(tokens.shape[1], device=tokens.device)
-        hidden = self.norm(self.words(tokens) + self.positions(places)[None] + self.kinds)
+        return self.pooled(self.hidden(tokens, mask), mask)
+
+    def hidden(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """One vector per token."""
+        return self.hidden_of_words(self.words(tokens), mask)
+
+    def hidden_of_words(self, words: Tensor, mask: Tensor) -> Tensor:
+        """The same, from the vectors of the words."""
+        places = torch.arange(words.shape[1], device=words.device)
+        hidden = self.norm(words + self.positions(places)[None] + self.kinds)
         hidden = functional.dropout(hidden, self.dropout, self.training)
-        weights = mask.to(hidden.dtype)
-        bias = ((1.0 - weights) * -1e4)[:, None, None, :]
+        bias = ((1.0 - mask.to(hidden.dtype)) * -1e4)[:, None, None, :]
         for layer in self.layers:
             hidden = layer(hidden, bias, self.dropout)
-        pooled = (hidden * weights[:, :, None]).sum(1) / weights.sum(1, keepdim=True).clamp(min=1.0)
-        return functional.normalize(pooled, dim=-1)
+        return hidden
+
+    def pooled(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """The mean over the tokens, of length 1."""
+        weights = mask.to(hidden.dtype)
+        mean = (hidden * weights[:, :, None]).sum(1) / weights.sum(1, keepdim=True).clamp(min=1.0)
+        return functional.normalize(mean, dim=-1)
 
     @classmethod
     def published(cls, path: Path, layers: int = 6, dropout: float = 0.1) -> TextModel:
@@ -90,25 +103,47 @@ class TextModel(nn.Module):
         return model
 
 
+class WithoutWords(nn.Module):
+    """What is exported: vectors of words and mask to one vector a text and one a token."""
+
+    def __init__(self, model: TextModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        hidden = self.model.hidden_of_words(words, mask)
+        return self.model.pooled(hidden, mask), hidden
+
+
+def export_words(model: TextModel, path: Path) -> None:
+    """Write the vectors of the words, which no encoder changes, so that all share one file."""
+    from coset.identities.text_encoder import WordVectors
+
+    WordVectors.rounded(model.words.weight.detach().numpy()).save(path)
+
+
 def export(model: TextModel, path: Path) -> None:
-    """Write the model as int8 ONNX, and check that the file says what the model says."""
+    """Write the model without its words as int8 ONNX, and check that the file says what the model says."""
     import numpy as np
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     model = model.eval()
+    model.positions = nn.Embedding.from_pretrained(model.positions.weight[:EXPORTED_POSITIONS].detach().clone())
     whole = path.with_suffix(".float.onnx")
     # Two tensors of different content: passing one twice gives a file that is silently wrong.
     tokens = torch.randint(1000, 20000, (3, 9), generator=torch.Generator().manual_seed(1))
     mask = torch.ones_like(tokens)
     mask[1, 6:] = 0
+    words = model.words(tokens).detach()
+    length = {0: "texts", 1: "length"}
     torch.onnx.export(
-        model,
-        (tokens, mask),
+        WithoutWords(model).eval(),
+        (words, mask),
         str(whole),
-        input_names=["tokens", "mask"],
-        output_names=["vectors"],
-        dynamic_axes={"tokens": {0: "texts", 1: "length"}, "mask": {0: "texts", 1: "length"}, "vectors": {0: "texts"}},
+        input_names=["words", "mask"],
+        output_names=["vectors", "hidden"],
+        dynamic_axes={"words": length, "mask": length, "vectors": {0: "texts"}, "hidden": length},
         opset_version=17,
         dynamo=False,
     )
@@ -117,7 +152,7 @@ def export(model: TextModel, path: Path) -> None:
         expected = model(tokens, mask).numpy()
     for file, least in ((whole, 0.9999), (path, 0.95)):
         session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-        given = session.run(None, {"tokens": tokens.numpy(), "mask": mask.numpy()})[0]
+        given = session.run(["vectors"], {"words": words.numpy(), "mask": mask.numpy()})[0]
         agreement = float((given * expected).sum(axis=1).min())
         if not np.isfinite(agreement) or agreement < least:
             raise RuntimeError(f"the exported text encoder disagrees with the trained one: {agreement:.4f} < {least}")

@@ -125,11 +125,43 @@ def files_passed_over(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("ALTER TABLE sources ADD COLUMN skipped VARCHAR[]")
 
 
+def value_index(connection: duckdb.DuckDBPyConnection) -> None:
+    """What questions' literals are found by: the distinct values of text columns, and codes with their labels."""
+    connection.execute(
+        """
+        CREATE TABLE indexed_tables (
+            table_reference VARCHAR PRIMARY KEY, comprehended_at TIMESTAMP, settings VARCHAR, read BOOLEAN
+        );
+        CREATE TABLE indexed_columns (
+            table_reference VARCHAR, reference VARCHAR, kind VARCHAR, status VARCHAR, held BIGINT,
+            distinct_values BIGINT, reason VARCHAR
+        );
+        CREATE TABLE indexed_values (
+            table_reference VARCHAR, reference VARCHAR, value VARCHAR, normalised VARCHAR
+        );
+        CREATE TABLE code_labels (
+            table_reference VARCHAR, code_reference VARCHAR, code VARCHAR, label VARCHAR, normalised VARCHAR,
+            origin VARCHAR
+        );
+        COMMENT ON TABLE indexed_columns IS 'How far the values of each text column are held, and why not further.';
+        COMMENT ON TABLE indexed_values IS 'Nothing personal or schema-only; normalised is NULL where it is the value.';
+        COMMENT ON TABLE code_labels IS 'Which code stands for which label, and where that is written.';
+        """
+    )
+
+
+def routing_vectors(connection: duckdb.DuckDBPyConnection) -> None:
+    """Vectors of tables and columns for routing: 384 whole numbers of one byte after their scale."""
+    connection.execute("CREATE TABLE routing_vectors (reference VARCHAR, digest VARCHAR, vector BLOB)")
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
     identities,
     files_passed_over,
+    value_index,
+    routing_vectors,
 )
 
 

@@ -38,10 +38,8 @@ def command(
     """
     from coset.environment.configuration import load_environment
     from coset.evidence.comprehend import comprehend
-    from coset.evidence.state import EvidenceState
     from coset.evidence.work import over_cluster, over_processes
-    from coset.identities.comprehension import comprehend_identities
-    from coset.identities.model import load_model
+    from coset.routing.comprehension import comprehend_meaning
 
     environment = load_environment(environment_path)
     spread = over_cluster(cluster) if cluster else over_processes(jobs)
@@ -54,14 +52,19 @@ def command(
             f"{summary.looked_at:,} of {summary.units:,} tables and families read, {summary.relations:,} relations, "
             f"{summary.seconds:.1f} s"
         )
-    with waiting("realising the identities"), EvidenceState.open(environment.state_folder) as state:
-        roles = comprehend_identities(state, load_model(environment.identities_file))
+    with waiting("realising the identities, indexing values and words"):
+        meaning = comprehend_meaning(environment)
+    roles, values = meaning.roles, meaning.values
     if as_json:
-        print_json({**asdict(summary), "roles": asdict(roles)})
+        print_json({**asdict(summary), "roles": asdict(roles), "values": asdict(values)})
     else:
         click.echo(
             f"{roles.objects:,} objects have roles: {roles.examined:,} looked at, "
             f"{roles.certified:,} certified to keep theirs"
+        )
+        click.echo(
+            f"{values.values:,} values are indexed; {values.searched:,} columns hold too many and are searched "
+            "at their source when a question names a value"
         )
         for change in roles.changes:
             click.echo(f"{cell(change.reference, 400)} may have changed role: {change.before} -> {change.after}")

@@ -1,0 +1,1 @@
+"""From a question to a bounded, source-preserving evidence view."""

@@ -1,0 +1,78 @@
+"""Which sightings become anchors: the strongest, each object once for a phrase, the longest phrase over its parts.
+
+In: all sightings of a question. Out: at most so many anchors, the strongest first, in an order that is the same every
+time. Knows nothing of how a sighting came about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from coset.routing.anchors.sightings import Sighting
+from coset.routing.request import Anchor
+
+LEAST_SCORE = 0.12
+SOLID = 0.5
+"""A phrase that is found so well takes its parts along."""
+PART = 0.5
+LITERALS = ("value", "code")
+MOST_OF_PHRASE = 10
+"""One phrase has so many anchors at most, so that the others are heard."""
+
+
+def choose(sightings: Iterable[Sighting], most: int) -> tuple[Anchor, ...]:
+    best: dict[tuple[int, int, str, str], Sighting] = {}
+    for sighting in sightings:
+        place = (sighting.first, sighting.last, sighting.reference, _family(sighting))
+        if place not in best or _order(sighting) < _order(best[place]):
+            best[place] = sighting
+    solid = [each for each in best.values() if each.score >= SOLID and each.kind not in ("number", "document")]
+    weighed = [(_weighed(sighting, solid), sighting) for sighting in best.values()]
+    ordered = sorted(
+        ((score, sighting) for score, sighting in weighed if score >= LEAST_SCORE),
+        key=lambda item: (-round(item[0], 6), item[1].first, -item[1].last, item[1].reference, item[1].kind,
+                          item[1].value or ""),
+    )  # fmt: skip
+    chosen: list[Anchor] = []
+    counts: dict[tuple[int, int], int] = {}
+    seen: set[tuple[str, str, str | None]] = set()
+    for score, sighting in ordered:
+        span = (sighting.first, sighting.last)
+        same = (sighting.reference, _family(sighting), sighting.value)
+        # The same thing said twice, or by a part of the phrase that named it already, is one anchor.
+        if same in seen or counts.get(span, 0) >= MOST_OF_PHRASE:
+            continue
+        seen.add(same)
+        counts[span] = counts.get(span, 0) + 1
+        chosen.append(sighting.anchor(score))
+        if len(chosen) == most:
+            break
+    return tuple(chosen)
+
+
+def _family(sighting: Sighting) -> str:
+    return "literal" if sighting.kind in LITERALS else sighting.kind
+
+
+def _order(sighting: Sighting) -> tuple[float, str, str]:
+    return (-sighting.score, sighting.kind, sighting.value or "")
+
+
+def _weighed(sighting: Sighting, solid: Sequence[Sighting]) -> float:
+    """The score, less where a longer phrase around it was found well. A value within a longer value is not meant at
+    all; a name within another may still tell the table."""
+    score = sighting.score
+    length = sighting.last - sighting.first
+    for other in solid:
+        inside = other.first <= sighting.first and sighting.last <= other.last
+        if not inside or other.last - other.first <= length:
+            continue
+        if other.kind == "date":
+            if sighting.kind in (*LITERALS, "number"):
+                return 0.0
+            continue
+        if sighting.kind in LITERALS and other.kind in LITERALS and other.match != "fuzzy":
+            return 0.0
+        if other.match != "fuzzy" or sighting.match == "fuzzy":
+            score = min(score, PART * sighting.score)
+    return score

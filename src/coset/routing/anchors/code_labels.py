@@ -1,0 +1,240 @@
+"""Codes and what they stand for: from pairs of columns in one table, and from texts that say so.
+
+In: an evidence state, and a session for the pairs of columns. Out: `CodeLabel`s: in this column, this code stands for
+this label, by that origin. A text is believed only for codes that the data holds, except about columns of which no
+value is known. Nothing here looks at questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from coset.errors import CosetError
+from coset.evidence.column_expressions import column_kind, quoted
+from coset.evidence.state import EvidenceState
+from coset.routing.anchors.label_texts import label_pairs, listed_pairs
+from coset.routing.anchors.reading_values import sql_name, stays
+from coset.routing.anchors.settings import ValueIndexSettings
+from coset.routing.anchors.text_forms import normalised, plain_words
+from coset.session.query_session import QuerySession
+
+NARROW = 6
+"""A table of so many columns may be a lookup table, whatever its columns are called."""
+MOST_PAIRS = 6
+CODE_WORDS = {"code", "id", "key", "abbreviation", "abbr", "symbol", "short", "acronym", "cd", "no", "number", "iso"}
+LABEL_WORDS = {
+    "name",
+    "label",
+    "title",
+    "description",
+    "desc",
+    "meaning",
+    "long",
+    "text",
+    "full",
+    "value",
+    "definition",
+}
+LONGEST_CODE = 16
+MOST_TEXT = 4_000_000
+"""So many characters of documents are read for codes; passages come last."""
+
+
+@dataclass(frozen=True)
+class CodeLabel:
+    """In the column `reference`, `code` stands for `label`."""
+
+    reference: str
+    code: str
+    label: str
+    origin: str
+    """Where that is written: the label's column, or a document."""
+
+
+def table_labels(
+    state: EvidenceState, session: QuerySession, table: Mapping[str, Any], settings: ValueIndexSettings
+) -> list[CodeLabel]:
+    """The labels of codes whose column stands beside that of the labels, one to one."""
+    if table["schema_only"] or table["problem"] or table["family"]:
+        return []
+    columns = state.rows(
+        "SELECT c.reference, c.name, c.type, c.distinct_values, c.mean_length, c.maximum_length, c.personal, "
+        "c.nulls, g.role FROM columns c LEFT JOIN value_groups g ON g.reference = c.reference "
+        "WHERE c.table_reference = $1 ORDER BY c.position",
+        [table["reference"]],
+    )
+    pairs = _pairs_of_columns(columns, settings)
+    if not pairs:
+        return []
+    try:
+        if stays(session, table):
+            return []
+        return [label for code, text in pairs for label in _read_pair(session, table, code, text, settings)]
+    except CosetError:
+        return []  # The table's values said already why it cannot be read.
+
+
+def _pairs_of_columns(
+    columns: Sequence[dict[str, Any]], settings: ValueIndexSettings
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Columns that may be code and label: as many different values, one short, one in words, named or placed so."""
+    fitting = [
+        column
+        for column in columns
+        if not column["personal"] and 2 <= (column["distinct_values"] or 0) <= settings.most_codes
+    ]
+    labels = [
+        column
+        for column in fitting
+        if column_kind(column["type"]) in ("text", "enum")
+        and column["role"] != "codes"
+        and 3 <= (column["mean_length"] or 0) <= settings.longest_mean
+    ]
+    found = []
+    for label in labels:
+        for code in fitting:
+            if code is label or not _may_be_code(code, label):
+                continue
+            same = abs(code["distinct_values"] - label["distinct_values"]) <= 0.02 * label["distinct_values"]
+            if same and (len(columns) <= NARROW or _are_named_so(code["name"], label["name"])):
+                found.append((code, label))
+    return found[:MOST_PAIRS]
+
+
+def _may_be_code(code: Mapping[str, Any], label: Mapping[str, Any]) -> bool:
+    kind = column_kind(code["type"])
+    if kind == "integer":
+        return True
+    short = (code["maximum_length"] or 0) <= LONGEST_CODE
+    return kind in ("text", "enum") and short and (code["mean_length"] or 0) < (label["mean_length"] or 0)
+
+
+def _are_named_so(code: str, label: str) -> bool:
+    """`state_code` beside `state_name`, `Listing Exchange` beside `Listing Exchange Name`, `code` beside `label`."""
+    code_words, label_words = set(plain_words(code)), set(plain_words(label))
+    rest_code, rest_label = code_words - CODE_WORDS, label_words - LABEL_WORDS
+    told = bool(code_words & CODE_WORDS or label_words & LABEL_WORDS)
+    return told and rest_code == rest_label
+
+
+def _read_pair(
+    session: QuerySession,
+    table: Mapping[str, Any],
+    code: Mapping[str, Any],
+    label: Mapping[str, Any],
+    settings: ValueIndexSettings,
+) -> Iterable[CodeLabel]:
+    most = settings.most_codes + 1
+    result = session.sql(
+        f"SELECT DISTINCT CAST({quoted(code['name'])} AS VARCHAR) AS code, {quoted(label['name'])} AS label "
+        f"FROM {sql_name(table)} WHERE {quoted(code['name'])} IS NOT NULL AND {quoted(label['name'])} IS NOT NULL "
+        f"LIMIT {most}",
+        max_rows=most,
+        seconds=settings.table_seconds,
+    )
+    pairs = [(str(one), str(other)) for one, other in result.rows()]
+    if result.truncated or len(pairs) >= most:
+        return []
+    codes, labels = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    if any(count > 1 for count in (*codes.values(), *labels.values())):
+        return []
+    if sum(_is_in_words(other) for other in labels) < MOST_IN_WORDS * len(labels):
+        return []  # Two ids side by side are no dictionary.
+    return [
+        CodeLabel(code["reference"], one, other, label["reference"])
+        for one, other in sorted(pairs)
+        if normalised(other) and normalised(one) != normalised(other)
+    ]
+
+
+def _is_in_words(label: str) -> bool:
+    return bool(_WORDS.fullmatch(label.strip()))
+
+
+MOST_IN_WORDS = 0.6
+_WORDS = re.compile(r"(?=.*[^\W\d_]{3})[^\W\d_][^\d_]*(?:\s\S*\d\S*)*")
+
+# ---- texts
+
+_LIKE_CODE = re.compile(r"[A-Z0-9][A-Z0-9._/-]{0,15}|[a-z]{1,3}|\d+")
+
+
+def document_labels(state: EvidenceState) -> list[CodeLabel]:
+    """What descriptions, hints, comments, dictionaries and notes say of codes; passages last."""
+    found: dict[tuple[str, str, str], CodeLabel] = {}
+    budget = MOST_TEXT
+    rows = state.rows(
+        "SELECT coalesce(about, table_reference) AS about, title, text, kind, provenance FROM documents "
+        "WHERE text IS NOT NULL UNION ALL SELECT about, 'note', text, 'note', 'stated' FROM notes "
+        "ORDER BY kind = 'passage', about, title, text"
+    )
+    columns = {row[0] for row in state.connection.execute("SELECT reference FROM columns").fetchall()}
+    pending: list[tuple[str, str, str, str]] = []
+    for row in rows:
+        budget -= len(row["text"])
+        if budget < 0:
+            break
+        about, text = row["about"] or "", row["text"]
+        origin = _origin(row)
+        if about in columns:
+            for label in _labels_of_column(state, about, text, origin):
+                found.setdefault((label.reference, label.code, label.label), label)
+        else:
+            pending += [(about, code, label, origin) for code, label in label_pairs(text) if _LIKE_CODE.fullmatch(code)]
+    for label in _labels_by_value(state, pending):
+        found.setdefault((label.reference, label.code, label.label), label)
+    return list(found.values())
+
+
+def _origin(row: Mapping[str, Any]) -> str:
+    title = str(row["title"] or row["about"])
+    return f"{row['kind']} {title}" if row["kind"] not in ("note", "file") else title
+
+
+def _labels_of_column(state: EvidenceState, reference: str, text: str, origin: str) -> Iterable[CodeLabel]:
+    """Of a text about one column: what it says of the values that the column has."""
+    written = label_pairs(text)
+    known = {
+        row[0]
+        for row in state.connection.execute(
+            "SELECT value FROM group_values WHERE column_reference = $1 AND value IS NOT NULL "
+            "UNION SELECT value FROM indexed_values WHERE reference = $1",
+            [reference],
+        ).fetchall()
+    }
+    if not known:
+        believed = [(code, label) for code, label in written if _LIKE_CODE.fullmatch(code)]
+        return [CodeLabel(reference, *pair, origin) for pair in believed] if len(believed) >= 2 else []
+    by_form: dict[str, str] = {}
+    for value in sorted(known):
+        by_form.setdefault(_form(value), value)
+    pairs = [*written, *listed_pairs(text, known)]
+    return [
+        CodeLabel(reference, by_form[_form(code)], label, origin) for code, label in pairs if _form(code) in by_form
+    ]
+
+
+def _form(value: str) -> str:
+    """A code as it is compared: `1.0` of a number column is the `1` of a text."""
+    return re.sub(r"\.0+$", "", value.strip()).lower()
+
+
+def _labels_by_value(state: EvidenceState, pending: Sequence[tuple[str, str, str, str]]) -> Iterable[CodeLabel]:
+    """Of texts about a table, a source or nothing: their codes in the columns that hold them, the nearest ones."""
+    codes = sorted({code for _, code, _, _ in pending if len(code) >= 2})
+    holders: dict[str, list[str]] = {}
+    for value, reference in state.connection.execute(
+        "SELECT DISTINCT value, reference FROM indexed_values WHERE list_contains($1::VARCHAR[], value) ORDER BY ALL",
+        [codes],
+    ).fetchall():
+        holders.setdefault(value, []).append(reference)
+    for about, code, label, origin in pending:
+        everywhere = holders.get(code, [])
+        near = [each for each in everywhere if each.startswith((f"{about}.", f"{about}/"))]
+        same_source = [each for each in everywhere if each.split("/")[0] == about.split("/")[0]]
+        for reference in near or same_source or everywhere:
+            yield CodeLabel(reference, code, label, origin)

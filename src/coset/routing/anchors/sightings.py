@@ -1,0 +1,153 @@
+"""A sighting: one phrase of a question that may name one object, before the strongest are chosen.
+
+In: nothing. Out: the type that the matchers hand to `choose`, and what they all know of a question being looked up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coset.identities.words import singular
+from coset.routing.anchors.hashed_texts import Hashes, Rows, hashes_of
+from coset.routing.anchors.index import AnchorIndex
+from coset.routing.anchors.phrases import Phrase, ReadQuestion
+from coset.routing.anchors.spelling import SHORTEST
+from coset.routing.anchors.text_forms import ASKING_WORDS, stem
+from coset.routing.request import Anchor, AnchorKind, AnchorMatch
+
+NOTHING = -1
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """`first` and `last` are the words of the question that it covers."""
+
+    phrase: str
+    first: int
+    last: int
+    object: int
+    """The number of the object, or `NOTHING` for a document."""
+    reference: str
+    kind: AnchorKind
+    match: AnchorMatch
+    score: float
+    value: str | None = None
+    note: str = ""
+
+    def anchor(self, score: float) -> Anchor:
+        return Anchor(
+            self.phrase, self.reference, self.kind, self.match, round(min(1.0, score), 3), self.value, self.note
+        )
+
+
+@dataclass
+class Lookup:
+    """A question being looked up in an index."""
+
+    question: ReadQuestion
+    index: AnchorIndex
+    named: dict[int, float] = field(default_factory=dict)
+    """How strongly each object is named by the question, as far as that was found."""
+
+    named_spans: dict[tuple[int, int], float] = field(default_factory=dict)
+    """How strongly the words from one place to another are a name."""
+
+    @cached_property
+    def named_tables(self) -> dict[int, float]:
+        """How strongly each table is named, by itself or by a column of it that no other table has."""
+        tables = self.index.objects.tables
+        found: dict[int, float] = {}
+        for number, score in self.named.items():
+            table = int(tables[number])
+            if table >= 0:
+                found[table] = max(found.get(table, 0.0), score if table == number else 0.6 * score)
+        return found
+
+    def closeness(self, number: int) -> float:
+        """How strongly the question names an object or its table: what decides between equals."""
+        table = int(self.index.objects.tables[number])
+        return max(self.named.get(number, 0.0), 0.8 * self.named_tables.get(table, 0.0))
+
+    @cached_property
+    def _is_named(self) -> NDArray[np.bool_]:
+        marks = np.zeros(len(self.index.objects) + 1, dtype=bool)  # The last stands for the table of a source: none.
+        marks[list(self.named)] = True
+        marks[list(self.named_tables)] = True
+        return marks
+
+    def nearest(self, numbers: Rows, most: int) -> list[int]:
+        """The objects that the question names most strongly, or whose tables it names; then the first ones. Only what
+        is named is weighed, however many objects there are."""
+        if len(numbers) > most:
+            named = self._is_named[numbers] | self._is_named[self.index.objects.tables[numbers]]
+            numbers = np.concatenate((numbers[named], numbers[~named][:most]))
+        return sorted(map(int, numbers), key=lambda number: (-self.closeness(number), number))[:most]
+
+    @cached_property
+    def runs(self) -> tuple[Phrase, ...]:
+        """The phrases that may be names or values: all but numbers and dates."""
+        return tuple(phrase for phrase in self.question.phrases if phrase.kind not in ("number", "date"))
+
+    @cached_property
+    def run_hashes(self) -> Hashes:
+        return hashes_of([phrase.normal for phrase in self.runs])
+
+    @cached_property
+    def telling(self) -> tuple[tuple[int, str, str], ...]:
+        """(place, word, stem) of the words that tell something by themselves."""
+        return tuple(
+            (place, word.normal, stem(word.normal))
+            for place, word in enumerate(self.question.words)
+            if not word.is_stop and word.normal not in ASKING_WORDS and len(word.normal) > 1
+        )
+
+    @cached_property
+    def corrected(self) -> dict[int, tuple[tuple[str, int], ...]]:
+        """By place: what an unknown word may be a slip for, and how many slips that takes."""
+        unknown = [(place, word) for place, word, _ in self.telling if not word.isdigit()][:MOST_UNKNOWN]
+        if not unknown:
+            return {}
+        hashes = hashes_of([word for _, word in unknown])
+        names = self.index.objects.vocabulary.postings.places(hashes) >= 0
+        stems = self.index.objects.stems.places(hashes_of([stem(word) for _, word in unknown])) >= 0
+        known: NDArray[np.bool_] = names | stems | self.index.values.knows(hashes)
+        found = {}
+        for (place, word), is_known in zip(unknown, known, strict=True):
+            if is_known or len(word) < SHORTEST:
+                continue
+            spelling = self.index.spelling
+            if near := spelling.corrections(word) or spelling.corrections(singular(word)):
+                found[place] = tuple((each.word, each.slips) for each in near)
+        return found
+
+    @cached_property
+    def corrected_runs(self) -> list[tuple[Phrase, str, int]]:
+        """(phrase, its words with one corrected, slips) of the phrases that hold an unknown word."""
+        found = []
+        for phrase in self.runs:
+            places = [place for place in range(phrase.first, phrase.last) if place in self.corrected]
+            if not places or phrase.last - phrase.first > MOST_CORRECTED:
+                continue
+            for place in places:
+                for word, slips in self.corrected[place]:
+                    words = [each.normal for each in self.question.words[phrase.first : phrase.last]]
+                    # Where several words are unknown, the others take their nearest correction.
+                    for other in places:
+                        words[other - phrase.first] = self.corrected[other][0][0]
+                    words[place - phrase.first] = word
+                    found.append((phrase, " ".join(words), slips + len(places) - 1))
+        return found[:MOST_VARIANTS]
+
+
+MOST_UNKNOWN = 40
+MOST_CORRECTED = 5
+MOST_VARIANTS = 200
+
+
+def rarity(count: int, common: int = 3, power: float = 0.3) -> float:
+    """What a match is worth that is shared by so many: 1 up to `common`, then falling."""
+    return min(1.0, float((common / max(1, count)) ** power))

@@ -1,0 +1,247 @@
+"""A view in the making: what was taken at which depth, and what its text costs so far.
+
+In: objects to take. Out: the cost of taking each, known before it is taken, and in the end the parts of a view. Costs
+are those of the very lines that the text will have. Decides nothing; `covering` and `refining` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from coset.routing.cost import cost, lines_cost
+from coset.routing.data_as_text import literal, one_line, runnable
+from coset.routing.details import (
+    Depth,
+    Width,
+    family_text,
+    joined_columns,
+    member_name,
+    table_role,
+    view_column,
+    view_relation,
+)
+from coset.routing.facts import ColumnFacts, RelationFacts, TableFacts
+from coset.routing.objects_of_state import StateObjects
+from coset.routing.view import ViewColumn, ViewRelation, ViewTable, Why
+from coset.routing.view_text import (
+    JOINS,
+    OTHER_JOINS,
+    bare_text,
+    column_line,
+    from_line,
+    is_bare,
+    more_line,
+    other_join_line,
+    plan_line,
+    table_lines,
+    why_text,
+)
+
+ALSO = cost("  also ") + 1
+KEPT_COSTS = 200_000
+MORE = cost(more_line(1_000)) + 1
+WHY_ORDER: tuple[Why, ...] = ("demanded", "named", "holds a value", "competitor", "join key", "key", "context")
+
+
+@dataclass
+class TakenColumn:
+    facts: ColumnFacts
+    score: float
+    why: list[Why]
+    depth: Depth
+
+
+@dataclass
+class Draft:
+    """The parts taken so far. `anchored` are the stored values that the question named, by column."""
+
+    objects: StateObjects
+    width: Width
+    anchored: Mapping[str, Sequence[str]]
+    named_members: Mapping[str, Sequence[str]]
+    """By family, the members that the question names."""
+    tables: dict[str, float] = field(default_factory=dict)
+    described: set[str] = field(default_factory=set)
+    columns: dict[str, TakenColumn] = field(default_factory=dict)
+    planned: list[RelationFacts] = field(default_factory=list)
+    others: list[RelationFacts] = field(default_factory=list)
+    spent: int = 0
+    _bare: set[str] = field(default_factory=set)
+
+    # What things cost
+
+    def table_cost(self, reference: str) -> int:
+        """Of a new table's own lines, with the line that counts its other columns."""
+        return self._table_lines_cost(reference, described=False) + MORE
+
+    def _table_lines_cost(self, reference: str, *, described: bool) -> int:
+        key = (reference, described, *self.named_members.get(reference, ()))
+        known = self.objects.costs.get(key)
+        if known is None:
+            known = lines_cost(table_lines(self.table(reference, (), described=described)))
+            self.objects.costs[key] = known
+        return known
+
+    def column_cost(self, column: ColumnFacts, why: Sequence[Why], depth: Depth) -> int:
+        """Of a column's line; by name only, of its place among the table's other names."""
+        key = (column.reference, depth, self.width, *self.anchored.get(column.reference, ()))
+        known = self.objects.costs.get(key)
+        if known is None:
+            shown = self.view_column(column, 0.0, (), depth)
+            known = cost(bare_text(shown) + ", ") if is_bare(shown) else cost(column_line(shown, column.table)) + 1
+            self.objects.costs[key] = known
+        return known if depth == "name" and column.kind == "column" else known + why_cost(tuple(why))
+
+    def take_cost(self, column: ColumnFacts, why: Sequence[Why], depth: Depth) -> int:
+        """What taking a column adds, with its table where that is new, less what it costs already."""
+        added = self.column_cost(column, self._reasons(column.reference, why), depth)
+        if column.table not in self.tables:
+            added += self.table_cost(column.table)
+        if depth == "name" and column.table not in self._bare:
+            added += ALSO
+        known = self.columns.get(column.reference)
+        return added - self.column_cost(known.facts, known.why, known.depth) if known else added
+
+    def description_cost(self, reference: str) -> int:
+        plain = self._table_lines_cost(reference, described=False)
+        return self._table_lines_cost(reference, described=True) - plain
+
+    def join_cost(self, relation: RelationFacts, *, in_plan: bool) -> int:
+        names = self.names([relation.left_table, relation.right_table])
+        shown = view_relation(relation, names, in_plan=in_plan)
+        if not in_plan:
+            return lines_cost([other_join_line(shown)]) + (0 if self.others else lines_cost([OTHER_JOINS]))
+        longer = max(names.values(), key=cost)
+        total = lines_cost([plan_line(shown, longer)]) + (0 if self.planned else lines_cost([JOINS]))
+        reached = {table for each in self.planned for table in (each.left_table, each.right_table)}
+        if not {relation.left_table, relation.right_table} & reached:
+            total += lines_cost([from_line(longer)])
+        return total
+
+    # Taking
+
+    def take_table(self, reference: str, score: float) -> None:
+        if reference not in self.tables:
+            self.spent += self.table_cost(reference)
+            self.tables[reference] = score
+
+    def take_column(self, column: ColumnFacts, score: float, why: Sequence[Why], depth: Depth, table: float) -> None:
+        """Take a column, or take it deeper, or for one more reason."""
+        self.spent += self.take_cost(column, why, depth)
+        self.tables.setdefault(column.table, table)
+        if depth == "name":
+            self._bare.add(column.table)
+        reasons = self._reasons(column.reference, why)
+        self.columns[column.reference] = TakenColumn(column, score, list(reasons), depth)
+
+    def take_join(self, relation: RelationFacts, *, in_plan: bool) -> None:
+        self.spent += self.join_cost(relation, in_plan=in_plan)
+        (self.planned if in_plan else self.others).append(relation)
+
+    def describe(self, reference: str) -> None:
+        self.spent += self.description_cost(reference)
+        self.described.add(reference)
+
+    def key_columns(self, relation: RelationFacts) -> list[ColumnFacts]:
+        """The columns that a relation joins which are not taken yet; a nested place stands for its column."""
+        found = []
+        for table, references in joined_columns(relation).items():
+            known = {column.reference: column for column in self.objects.columns(table)}
+            found += [known[each] for each in references if each in known and each not in self.columns]
+        return found
+
+    # What it comes to
+
+    def names(self, references: Sequence[str]) -> dict[str, str]:
+        return {reference: self.sql_name(self.objects.tables[reference]) for reference in references}
+
+    def sql_name(self, table: TableFacts) -> str:
+        """What to write after FROM; of a family a member that the question names, else its first."""
+        if table.family is None or not table.family.members:
+            return table.sql_name
+        named = self.named_members.get(table.reference, ())
+        return member_name(table, table.family, named[0] if named else table.family.members[0])
+
+    def view_column(self, column: ColumnFacts, score: float, why: Sequence[Why], depth: Depth) -> ViewColumn:
+        ordered = tuple(reason for reason in WHY_ORDER if reason in why)
+        return view_column(column, ordered, score, depth, self.width, self.anchored.get(column.reference, ()))
+
+    def view_tables(self) -> tuple[ViewTable, ...]:
+        """Tables in the environment's order, columns in the table's."""
+        by_table: dict[str, list[TakenColumn]] = {}
+        for taken in self.columns.values():
+            by_table.setdefault(taken.facts.table, []).append(taken)
+        found = []
+        for reference in sorted(self.tables, key=lambda each: self.objects.tables[each].order):
+            several = sorted(by_table.get(reference, ()), key=lambda taken: taken.facts.order)
+            columns = tuple(self.view_column(each.facts, each.score, each.why, each.depth) for each in several)
+            found.append(self.table(reference, columns, described=reference in self.described))
+        return tuple(found)
+
+    def view_relations(self) -> tuple[ViewRelation, ...]:
+        names = self.names(list(self.tables))
+        planned = [view_relation(relation, names, in_plan=True) for relation in self.planned]
+        others = sorted(self.others, key=lambda relation: relation.reference)
+        return (*planned, *(view_relation(relation, names, in_plan=False) for relation in others))
+
+    def table(self, reference: str, columns: tuple[ViewColumn, ...], *, described: bool) -> ViewTable:
+        facts = self.objects.tables[reference]
+        shown = sum(column.kind == "column" for column in columns)
+        return ViewTable(
+            reference=reference,
+            sql_name=self.sql_name(facts),
+            rows=facts.rows,
+            score=self.tables.get(reference, 0.0),
+            columns=columns,
+            left_out=max(0, facts.columns - shown),
+            entity=table_role(self.objects.role(reference)),
+            description=self._description(facts) if described else "",
+            family=self._family(facts),
+            duplicates=_duplicates(facts, full=described),
+            problem=facts.problem,
+        )
+
+    def _description(self, facts: TableFacts) -> str:
+        said = " ".join(self.objects.notes.get(facts.reference, ()))
+        stated = [
+            document.text
+            for document in self.objects.source_documents
+            if document.about == facts.reference and document.provenance == "stated"
+        ]
+        parts = [f"said by a person: {literal(one_line(said, 300), 300)}"] if said else []
+        other = " ".join(stated) or facts.comment
+        parts += [literal(one_line(other, 300), 300)] if other else []
+        return "; ".join(parts)
+
+    def _family(self, facts: TableFacts) -> str:
+        if facts.family is None:
+            return ""
+        for relation in self.objects.relations_of.get(facts.reference, ()):
+            if relation.kind == "table_name":
+                for table, columns in joined_columns(relation).items():
+                    if table != facts.reference and columns:
+                        owner = self.objects.tables[table]
+                        known = {each.reference: each for each in self.objects.columns(table)}
+                        if columns[0] in known:
+                            key = f"{owner.sql_name}.{known[columns[0]].expression}"
+                            return family_text(facts, relation, key, self.named_members.get(facts.reference, ()))
+        return family_text(facts, None, None, self.named_members.get(facts.reference, ()))
+
+    def _reasons(self, reference: str, why: Sequence[Why]) -> list[Why]:
+        known = self.columns.get(reference)
+        both = {*(known.why if known else ()), *why}
+        return [reason for reason in WHY_ORDER if reason in both]
+
+
+@lru_cache(maxsize=256)
+def why_cost(why: tuple[Why, ...]) -> int:
+    return cost(why_text(why))
+
+
+def _duplicates(facts: TableFacts, *, full: bool) -> str:
+    if not facts.duplicates:
+        return ""
+    text = one_line(facts.duplicates.rstrip("."), 160)
+    return f"{text}, same entity by: {runnable(facts.duplicates_key)}" if full and facts.duplicates_key else text

@@ -1,0 +1,123 @@
+"""The routing index of an environment: what ranking needs of every table and column, as arrays.
+
+In: an observed environment, the routing encoder, memberships where identities are realised. Out: vectors, words,
+facts and links, rows in the order of the environment. Built once; a question only reads it. Knows no question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coset.identities.inventory import Coordinate
+from coset.identities.observed import ObservedColumn, ObservedEnvironment, TypeFamily
+from coset.routing.schema_texts import column_text, table_text
+from coset.routing.word_index import WordIndex, stems_of
+
+Vectors = NDArray[np.float32]
+TYPES: tuple[str, ...] = get_args(TypeFamily)
+FACTS = ("is_key", "refers", "referred", "described", "has_values", *(f"type_{name}" for name in TYPES))
+
+
+class Encoder(Protocol):
+    """Texts to vectors of length 1."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors: ...
+
+
+@dataclass(frozen=True)
+class RoutingIndex:
+    """All tables and columns (nested paths and facets are columns here)."""
+
+    tables: tuple[str, ...]
+    columns: tuple[str, ...]
+    table_of: NDArray[np.int64]
+    """The table of each column; columns of one table stand together."""
+    begins: NDArray[np.int64]
+    """Where the columns of each table begin; one more than there are tables."""
+    groups: tuple[str, ...]
+    """Sources (or databases of a pool)."""
+    group_of: NDArray[np.int64]
+    """The group of each table."""
+    table_vectors: Vectors
+    column_vectors: Vectors
+    table_words: WordIndex
+    column_words: WordIndex
+    described_words: WordIndex
+    value_words: WordIndex
+    facts: Vectors
+    links: NDArray[np.int64]
+    """Pairs of columns that join, both ways."""
+    memberships: Mapping[Coordinate, Vectors] | None = None
+    """Profiles of the columns; None where identities are not realised."""
+    table_entities: Vectors | None = None
+
+    @cached_property
+    def column_numbers(self) -> dict[str, int]:
+        return {reference: number for number, reference in enumerate(self.columns)}
+
+    @cached_property
+    def table_links(self) -> NDArray[np.int64]:
+        """Pairs of tables that join, both ways, each once."""
+        pairs = self.table_of[self.links].reshape(-1, 2)
+        return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+
+    @cached_property
+    def table_numbers(self) -> dict[str, int]:
+        return {reference: number for number, reference in enumerate(self.tables)}
+
+
+def build_index(
+    environment: ObservedEnvironment,
+    encoder: Encoder,
+    group_name: Callable[[str], str],
+    links: Sequence[tuple[str, str]] = (),
+    memberships: Mapping[Coordinate, Vectors] | None = None,
+    table_entities: Vectors | None = None,
+) -> RoutingIndex:
+    """The index. `links` are pairs of column references that join; `group_name` gives the group of a table."""
+    tables = environment.tables
+    columns = [(table, column) for table in tables for column in table.columns]
+    references = tuple(column.reference for _, column in columns)
+    numbers = {reference: number for number, reference in enumerate(references)}
+    table_of = np.array([at for at, table in enumerate(tables) for _ in table.columns], dtype=np.int64)
+    names = [group_name(table.reference) for table in tables]
+    groups = tuple(dict.fromkeys(names))
+    place = {name: number for number, name in enumerate(groups)}
+    texts = [table_text(table) for table in tables] + [column_text(table, column) for table, column in columns]
+    vectors = encoder.encode(texts)
+    pairs = [(numbers[left], numbers[right]) for left, right in links if left in numbers and right in numbers]
+    return RoutingIndex(
+        tuple(table.reference for table in tables),
+        references,
+        table_of,
+        np.searchsorted(table_of, np.arange(len(tables) + 1)),
+        groups,
+        np.array([place[name] for name in names], dtype=np.int64),
+        vectors[: len(tables)],
+        vectors[len(tables) :],
+        WordIndex(stems_of(f"{table.name} {table.label}") for table in tables),
+        WordIndex(stems_of(f"{column.name} {column.label}") for _, column in columns),
+        WordIndex(stems_of(column.description) for _, column in columns),
+        WordIndex(stems_of(" ".join(sample[:60] for sample in column.samples)) for _, column in columns),
+        _facts([column for _, column in columns]),
+        np.array([*pairs, *((right, left) for left, right in pairs)], dtype=np.int64).reshape(-1, 2),
+        memberships,
+        table_entities,
+    )
+
+
+def _facts(columns: Sequence[ObservedColumn]) -> Vectors:
+    rows = np.zeros((len(columns), len(FACTS)), dtype=np.float32)
+    for number, column in enumerate(columns):
+        rows[number, :5] = (
+            column.is_key, column.refers_to is not None, column.referred_by > 0, bool(column.description),
+            bool(column.samples),
+        )  # fmt: skip
+        rows[number, 5 + TYPES.index(column.type)] = 1.0
+    return rows

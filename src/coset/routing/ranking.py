@@ -1,0 +1,169 @@
+"""The learned combination: how likely each table and column is needed for a question.
+
+In: the features of the candidates and the links between their columns. Out: one probability each. Two small networks
+look at each object alone; two more see what the first found of its table, of what it joins with, and of its source, so
+that bridge tables and join keys are found though no word of the question names them. Runs on NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coset.routing.index import RoutingIndex, Vectors
+from coset.routing.ranking_features import COLUMN_FEATURES, TABLE_FEATURES, Candidates
+
+COLUMN_CONTEXT = (
+    "alone", "table_alone", "best_in_table", "sum_in_table", "rank_in_table", "linked", "linked_table",
+    "linked_column", "both_tables", "group_best", "group_behind", "strong_tables", "place_in_question",
+)  # fmt: skip
+TABLE_CONTEXT = (
+    "alone", "best_column", "sum_of_columns", "linked_tables", "best_linked", "second_linked", "sum_linked",
+    "group_best", "group_behind", "group_sum", "strong_tables", "rank",
+)  # fmt: skip
+PARTS = ("columns_alone", "tables_alone", "columns_together", "tables_together")
+
+
+@dataclass(frozen=True)
+class Network:
+    """A small feed-forward network with standardised inputs; its last layer gives one logit."""
+
+    mean: Vectors
+    scale: Vectors
+    weights: tuple[Vectors, ...]
+    biases: tuple[Vectors, ...]
+
+    def logits(self, rows: Vectors) -> Vectors:
+        hidden = np.clip((rows - self.mean) / self.scale, -6.0, 6.0)
+        for number, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            hidden = hidden @ weight + bias
+            if number < len(self.weights) - 1:
+                np.maximum(hidden, 0.0, out=hidden)
+        logits: Vectors = hidden[:, 0]
+        return logits
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Candidates with the probability that the question needs them, in the order of the index."""
+
+    tables: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    table_at: NDArray[np.int64]
+    table_scores: Vectors
+    column_scores: Vectors
+
+    def best_tables(self) -> NDArray[np.int64]:
+        """Tables by score, the strongest first; ties in the order of the index."""
+        return self.tables[np.argsort(-self.table_scores, kind="stable")]
+
+    def best_columns(self) -> NDArray[np.int64]:
+        return self.columns[np.argsort(-self.column_scores, kind="stable")]
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """The four networks."""
+
+    networks: Mapping[str, Network]
+
+    def rank(self, found: Candidates, index: RoutingIndex) -> Ranking:
+        columns = self.networks["columns_alone"].logits(found.column_features)
+        tables = self.networks["tables_alone"].logits(found.table_features)
+        column_rows, table_rows = context(found, index, columns, tables)
+        return Ranking(
+            found.tables,
+            found.columns,
+            found.table_at,
+            probability(self.networks["tables_together"].logits(table_rows)),
+            probability(self.networks["columns_together"].logits(column_rows)),
+        )
+
+
+def context(found: Candidates, index: RoutingIndex, columns: Vectors, tables: Vectors) -> tuple[Vectors, Vectors]:
+    """The features again, beside what the first networks said of each object and of its surroundings."""
+    at, count = found.table_at, len(found.tables)
+    column_chance, table_chance = probability(columns), probability(tables)
+    best, total = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
+    np.maximum.at(best, at, column_chance)
+    np.add.at(total, at, column_chance)
+    order = np.lexsort((-columns, at))
+    rank = np.empty(len(columns), dtype=np.float32)
+    rank[order] = np.arange(len(columns)) - np.searchsorted(at, at)
+    place = np.empty(len(columns), dtype=np.float32)
+    place[np.argsort(-columns, kind="stable")] = np.arange(len(columns))
+
+    left, right = _links(found, index)
+    linked = np.zeros((3, len(columns)), dtype=np.float32)
+    has_link = np.zeros(len(columns), dtype=np.float32)
+    has_link[left] = 1.0
+    other = table_chance[at[right]]
+    np.maximum.at(linked[0], left, other)
+    np.maximum.at(linked[1], left, column_chance[right])
+    np.maximum.at(linked[2], left, np.sqrt(other * table_chance[at[left]]))
+    degree, first, second, reach = _neighbours(at[left], at[right], table_chance, count)
+
+    group = index.group_of[found.tables]
+    group_best, group_sum = (np.zeros(len(index.groups), dtype=np.float32) for _ in range(2))
+    np.maximum.at(group_best, group, table_chance)
+    np.add.at(group_sum, group, table_chance)
+    behind = group_sum[group] - float(group_sum.max(initial=0.0))
+    strong = float(np.log1p((table_chance > 0.5).sum()))
+    table_rank = np.empty(count, dtype=np.float32)
+    table_rank[np.argsort(-tables, kind="stable")] = np.arange(count)
+    column_rows = np.column_stack(
+        [
+            found.column_features, columns, tables[at], best[at], total[at], np.log1p(rank), has_link, linked[0],
+            linked[1], linked[2], group_best[group][at], behind[at], np.full(len(columns), strong), np.log1p(place),
+        ]
+    )  # fmt: skip
+    table_rows = np.column_stack(
+        [
+            found.table_features, tables, best, total, np.log1p(degree), first, second, reach, group_best[group],
+            behind, group_sum[group], np.full(count, strong), np.log1p(table_rank),
+        ]
+    )  # fmt: skip
+    return column_rows.astype(np.float32), table_rows.astype(np.float32)
+
+
+def probability(logits: Vectors) -> Vectors:
+    chances: Vectors = (1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))).astype(np.float32)
+    return chances
+
+
+def _links(found: Candidates, index: RoutingIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The links whose two columns are candidates, as places among them."""
+    if not len(index.links) or not len(found.columns):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    place = np.full(len(index.columns), -1, dtype=np.int64)
+    place[found.columns] = np.arange(len(found.columns))
+    pairs = place[index.links]
+    pairs = pairs[(pairs >= 0).all(axis=1)]
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _neighbours(
+    left: NDArray[np.int64], right: NDArray[np.int64], chance: Vectors, count: int
+) -> tuple[Vectors, Vectors, Vectors, Vectors]:
+    """Per table: how many tables it joins with, the two strongest of them, and their sum."""
+    pairs = np.unique(np.column_stack([left, right])[left != right], axis=0)
+    degree = np.bincount(pairs[:, 0], minlength=count).astype(np.float32)
+    reach = np.bincount(pairs[:, 0], weights=chance[pairs[:, 1]], minlength=count).astype(np.float32)
+    order = np.lexsort((-chance[pairs[:, 1]], pairs[:, 0]))
+    owner, value = pairs[order, 0], chance[pairs[order, 1]]
+    place = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    first, second = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
+    first[owner[place == 0]] = value[place == 0]
+    second[owner[place == 1]] = value[place == 1]
+    return degree, first, second, reach
+
+
+INPUTS = {
+    "columns_alone": COLUMN_FEATURES,
+    "tables_alone": TABLE_FEATURES,
+    "columns_together": (*COLUMN_FEATURES, *COLUMN_CONTEXT),
+    "tables_together": (*TABLE_FEATURES, *TABLE_CONTEXT),
+}

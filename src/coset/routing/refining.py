@@ -1,0 +1,142 @@
+"""The last step of materialisation: whatever is worth most for its cost, until the budget is used.
+
+In: a `Making` with its objects taken by name. Out: the same, told in more detail. Everything that could be added is an
+offer with a worth and a price; the offer with the most worth a token is taken first, ties by name. What saves the
+reader a query is worth most: the values of a column in which the question's own value was found, cleaning, joins.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from functools import partial
+
+from coset.routing.choice import Pick
+from coset.routing.cost import lines_cost
+from coset.routing.details import Depth
+from coset.routing.making import Making
+from coset.routing.passages import passages_for
+from coset.routing.view import Why
+from coset.routing.view_text import ANCHORS, anchor_line, passage_lines
+
+WORTH: dict[Why, float] = {
+    "holds a value": 1.6, "demanded": 1.2, "named": 1.3, "competitor": 0.7, "join key": 0.6, "key": 0.5, "context": 0.8,
+}  # fmt: skip
+FULL = 0.3
+"""What a column in full is worth beyond the same in short."""
+ELSEWHERE = 0.7
+"""What a column of a table not taken yet is worth, beside one of a table that is."""
+ANCHOR_WORTH, NAME_WORTH, TABLE_WORTH, JOIN_WORTH, PASSAGE_WORTH = 0.8, 0.1, 0.5, 0.25, 2.0
+SURE_VALUE, SURE_NAME = 0.5, 0.7
+
+
+class Refining:
+    """The offers, and the making that they are for."""
+
+    def __init__(self, making: Making) -> None:
+        self.making, self.draft = making, making.draft
+        self._waiting: list[tuple[float, str, int]] = []
+        self._actions: dict[str, Callable[[], None]] = {}
+
+    def run(self) -> None:
+        wanted = self.making.wanted
+        for reference in list(self.draft.columns):
+            self._deeper(reference, "short", 1.0)
+        missed = [each for each in (*wanted.picks, *wanted.competitors) if not self.making.has(each)]
+        for pick in (*missed, *wanted.rest):
+            self._another(pick)
+        self._facts()
+        while self._waiting:
+            _, name, price = heapq.heappop(self._waiting)
+            if self.making.fits(price):
+                self._actions[name]()
+        self._fill()
+
+    def _offer(self, name: str, worth: float, price: int, action: Callable[[], None]) -> None:
+        self._actions[name] = action
+        heapq.heappush(self._waiting, (-worth / max(price, 1), name, price))
+
+    def _deeper(self, reference: str, depth: Depth, share: float) -> None:
+        """A taken column in more detail."""
+        taken = self.draft.columns[reference]
+        price = self.draft.take_cost(taken.facts, taken.why, depth)
+        worth = max(taken.score, 0.1) * max(WORTH[reason] for reason in taken.why) * share
+
+        def take() -> None:
+            self.draft.take_column(taken.facts, taken.score, taken.why, depth, 0.0)
+            if depth == "short":
+                self._deeper(reference, "full", FULL)
+
+        self._offer(f"{depth} {reference}", worth, price, take)
+
+    def _another(self, pick: Pick) -> None:
+        """A column that is not taken yet."""
+        column = pick.column
+        here = 1.0 if column.table in self.draft.tables else ELSEWHERE
+        # What a facet reads is in few rows, often: it is worth as much as it covers.
+        covered = column.coverage if column.kind == "facet" and column.coverage is not None else 1.0
+
+        def take() -> None:
+            if self.making.take(pick, "name"):
+                self._deeper(column.reference, "short", 1.0)
+
+        price = self.draft.take_cost(column, pick.why, "name")
+        self._offer(f"name {column.reference}", pick.score * here * covered, price, take)
+
+    def _facts(self) -> None:
+        """Anchors, descriptions of tables, further joins, passages."""
+        making, draft = self.making, self.draft
+        places = self._places()
+        for number, anchor in enumerate(making.anchors):
+            # A weak sighting is worth a line only beside the column that it speaks of.
+            least = SURE_NAME if anchor.kind in ("name", "document") else SURE_VALUE
+            if anchor.score < least and (anchor.kind == "name" or anchor.reference not in draft.columns):
+                continue
+            price = lines_cost([ANCHORS, anchor_line(anchor, places)])
+            worth = anchor.score * (NAME_WORTH if anchor.kind in ("name", "document") else ANCHOR_WORTH)
+            self._offer(f"anchor {number:04}", worth, price, partial(making.take_anchor, anchor, places))
+        for table in list(draft.tables):
+            price = draft.description_cost(table)
+            if price > 0:
+                worth = max(draft.tables[table], 0.2) * TABLE_WORTH
+                self._offer(f"table {table}", worth, price, partial(draft.describe, table))
+        planned = {relation.reference for relation in draft.planned}
+        for relation in making.joins_between():
+            if relation.reference not in planned:
+                price = draft.join_cost(relation, in_plan=False)
+                action = partial(draft.take_join, relation, in_plan=False)
+                self._offer(f"join {relation.reference}", JOIN_WORTH * relation.confidence, price, action)
+        letters = max(160, min(3_000, making.budget // 2))
+        found = passages_for(list(draft.tables), list(draft.columns), making.anchors, making.objects, letters)
+        for worth, passage in found:
+            price = lines_cost(passage_lines(passage))
+            action = partial(making.take_passage, passage)
+            self._offer(f"passage {passage.reference}", PASSAGE_WORTH * worth, price, action)
+
+    def _places(self) -> dict[str, str]:
+        """How the objects that anchors name are written in SQL, whether they are taken already or will be."""
+        objects, found = self.making.objects, {}
+        for anchor in self.making.anchors:
+            table = objects.table_of(anchor.reference)
+            if table is not None:
+                name = self.draft.sql_name(objects.tables[table])
+                inner = anchor.reference[len(table) + 1 :]
+                found[anchor.reference] = f"{name}.{inner}" if inner else name
+        return found
+
+    def _fill(self) -> None:
+        """The other columns of the taken tables by name, which costs little and saves a look at the schema; then, with
+        what is left of the budget, their values and how to clean them."""
+        draft, making = self.draft, self.making
+        tables = sorted(draft.tables, key=lambda each: (-draft.tables[each], each))
+        columns = [column for table in tables for column in making.objects.columns(table) if column.kind == "column"]
+        why: list[Why] = ["context"]
+        for column in columns:
+            if column.reference not in draft.columns and making.fits(draft.take_cost(column, why, "name")):
+                draft.take_column(column, 0.0, why, "name", 0.0)
+        for column in columns:
+            taken = draft.columns.get(column.reference)
+            if taken is not None and taken.depth == "name":
+                price = draft.take_cost(column, taken.why, "short")
+                if making.fits(price):
+                    draft.take_column(column, taken.score, taken.why, "short", 0.0)

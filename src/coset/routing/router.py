@@ -1,0 +1,144 @@
+"""Routing of one environment: a question in, a bounded evidence view out.
+
+In: an environment that was comprehended; questions. Out: views and explanations. Ties the parts together: the
+question's vectors give its demand (which sees no data), its phrases give anchors (which see no model), both give
+scores, and those alone decide the view. Holds the indexes in memory, and reads them anew when the state was written
+since. Knows no language model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from coset.environment.configuration import Environment
+from coset.identities.inventory import COORDINATES, load_inventory
+from coset.identities.model import load_model
+from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
+from coset.routing.choice import ChoiceSettings, Wanted, choose
+from coset.routing.explanation import Explanation
+from coset.routing.index import RoutingIndex
+from coset.routing.index_store import load_index
+from coset.routing.materialise import DEFAULT_BUDGET, materialise
+from coset.routing.model import RoutingModel, load_routing_model
+from coset.routing.objects_of_state import StateObjects
+from coset.routing.question import encode_question
+from coset.routing.ranking_features import candidates
+from coset.routing.request import Demand
+from coset.routing.view import EvidenceView
+from coset.session.query_session import QuerySession
+
+SCORED = 400
+"""So many columns, the strongest, are handed on with their scores."""
+EXPLAINED = 20
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How likely each object is needed, by reference."""
+
+    tables: dict[str, float]
+    columns: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What a question comes to before any budget."""
+
+    demand: Demand
+    found: FoundAnchors
+    scores: Scores
+
+
+class Router:
+    """Routes questions over one environment."""
+
+    def __init__(self, environment: Environment, model: RoutingModel, session: QuerySession | None = None) -> None:
+        self.environment, self.model, self.session = environment, model, session
+        self.settings = ChoiceSettings()
+        self._read()
+
+    @classmethod
+    def open(cls, environment: Environment, session: QuerySession | None = None) -> Router:
+        """The router of an environment. With a session, values that are not held are searched at their source."""
+        return cls(environment, load_routing_model(load_model(environment.identities_file)), session)
+
+    def view(self, question: str, budget: int = DEFAULT_BUDGET) -> EvidenceView:
+        """The evidence view of a question, whose text costs at most `budget` tokens."""
+        request = self._request(question)
+        return materialise(
+            request.demand, request.found.anchors, request.scores, self.objects, self.inventory, budget, self.settings
+        )
+
+    def explain(self, question: str, budget: int = DEFAULT_BUDGET) -> Explanation:
+        """The view with how it came about."""
+        request = self._request(question)
+        demand, found, scores = request.demand, request.found, request.scores
+        view = materialise(demand, found.anchors, scores, self.objects, self.inventory, budget, self.settings)
+        wanted = choose(demand, found.anchors, scores, self.objects, self.inventory, self.settings)
+        weights = np.asarray(demand.requirements, dtype=float).reshape(-1)
+        order = np.argsort(-weights, kind="stable")[:5]
+        return Explanation(
+            view=view,
+            requirements=tuple((int(number), float(weights[number])) for number in order),
+            demand=self._strongest_demand(demand),
+            covered=tuple(
+                (coordinate, identity, wanted.covered.get((coordinate, identity)))
+                for coordinate, identity, _ in wanted.demanded
+            ),
+            anchors=tuple(found.anchors),
+            tables=_strongest(scores.tables),
+            columns=_strongest(scores.columns),
+            fell_out=self._fell_out(wanted, scores, view),
+            not_searched=tuple((each.reference, each.reason) for each in found.not_searched),
+            note=found.note,
+        )
+
+    def _read(self) -> None:
+        """The environment's facts and indexes, from the state."""
+        self.inventory = load_inventory(self.environment.identities_file)
+        self.objects = StateObjects(self.environment.state_folder)
+        with self.objects.reading() as state:
+            self.index: RoutingIndex = load_index(state, self.model.encoder, self.model.name)
+            self.anchors = AnchorIndex.load(state)
+
+    def _request(self, question: str) -> _Request:
+        if self.objects.is_stale():
+            self._read()
+        found = look_up(question, self.anchors, self.session)
+        encoded = encode_question(question, self.model.encoder)
+        demand = self.model.queries.demand_of(encoded.whole)
+        ranking = self.model.ranker.rank(candidates(encoded, demand, found.anchors, self.index), self.index)
+        tables = {
+            self.index.tables[number]: float(score)
+            for number, score in zip(ranking.tables, ranking.table_scores, strict=True)
+        }
+        strongest = np.argsort(-ranking.column_scores, kind="stable")[:SCORED]
+        columns = {
+            self.index.columns[ranking.columns[place]]: float(ranking.column_scores[place]) for place in strongest
+        }
+        return _Request(demand, found, Scores(tables, columns))
+
+    def _strongest_demand(self, demand: Demand) -> tuple[tuple[str, str, float], ...]:
+        found = [
+            (coordinate, identity, float(value))
+            for coordinate in COORDINATES
+            for identity, value in zip(self.inventory.ids(coordinate), demand.identities[coordinate], strict=True)
+        ]
+        return tuple(sorted(found, key=lambda each: (-each[2], each[0], each[1]))[:EXPLAINED])
+
+    def _fell_out(self, wanted: Wanted, scores: Scores, view: EvidenceView) -> tuple[tuple[str, float, str], ...]:
+        """The strongest columns that the view does not show, each with why."""
+        shown = view.references
+        fitting = {pick.column.reference for pick in (*wanted.picks, *wanted.competitors, *wanted.rest)}
+        found = []
+        for reference, score in sorted(scores.columns.items(), key=lambda each: (-each[1], each[0])):
+            if reference not in shown:
+                why = "no room in the budget" if reference in fitting else "too weak"
+                found.append((reference, score, why))
+        return tuple(found[:EXPLAINED])
+
+
+def _strongest(scores: dict[str, float]) -> tuple[tuple[str, float], ...]:
+    return tuple(sorted(scores.items(), key=lambda each: (-each[1], each[0]))[:EXPLAINED])

@@ -1,0 +1,99 @@
+"""Which objects have the words of a question in their names, descriptions or values, weighted by how rare a word is.
+
+In: the words of each object. Out: for a question's words, how much of each object's words they cover, and how much of
+the question each object covers. An inverted index: the cost follows the matches, not the number of objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coset.identities.words import singular, spelled_out
+
+COMMON = frozenset((
+    "a", "about", "above", "after", "all", "also", "among", "an", "and", "any", "are", "as", "at", "away", "be",
+    "been", "before", "being", "below", "between", "both", "but", "by", "can", "could", "did", "do", "does", "doing",
+    "done", "each", "either", "every", "find", "for", "from", "get", "give", "given", "got", "had", "has", "have",
+    "having", "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just",
+    "let", "like", "list", "many", "me", "more", "most", "much", "must", "my", "nor", "not", "of", "off", "on",
+    "only", "or", "other", "our", "out", "over", "please", "return", "same", "she", "should", "show", "so", "some",
+    "such", "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those",
+    "through", "to", "too", "under", "until", "up", "us", "very", "was", "we", "were", "what", "when", "where",
+    "whether", "which", "while", "who", "whom", "whose", "why", "will", "with", "within", "without", "would", "you",
+    "your",
+))  # fmt: skip
+_WORD = re.compile(r"\w+")
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """A word without its plural and its commonest endings, the same for names and questions."""
+    word = singular(word)
+    for ending in ("ing", "ed"):
+        if len(word) > len(ending) + 3 and word.endswith(ending):
+            word = word[: -len(ending)]
+            return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+
+
+def stems_of(text: str) -> tuple[str, ...]:
+    """The stems of a name or a sentence, common words left out, each once."""
+    found: dict[str, None] = {}
+    for piece in _WORD.findall(text):
+        for word in spelled_out(piece):
+            if word not in COMMON:
+                found[stem(word)] = None
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Per object: the share of its own words that the question has, and the share of the question's that it has."""
+
+    of_object: NDArray[np.float32]
+    of_question: NDArray[np.float32]
+
+
+class WordIndex:
+    """Objects by their words."""
+
+    def __init__(self, words: Iterable[Sequence[str]]) -> None:
+        numbers: dict[str, int] = {}
+        entries: list[int] = []
+        owners: list[int] = []
+        self.size = 0
+        for owner, own in enumerate(words):
+            self.size = owner + 1
+            for word in dict.fromkeys(own):
+                entries.append(numbers.setdefault(word, len(numbers)))
+                owners.append(owner)
+        self._numbers = numbers
+        flat, owner_of = np.array(entries, dtype=np.int64), np.array(owners, dtype=np.int64)
+        order = np.argsort(flat, kind="stable")
+        counts = np.bincount(flat, minlength=len(numbers)) if len(flat) else np.zeros(len(numbers), dtype=np.int64)
+        self._begins = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self._owners = owner_of[order]
+        self._weights = np.log1p(self.size / np.maximum(1, counts)).astype(np.float32)
+        self._norms = np.zeros(self.size, dtype=np.float32)
+        if len(flat):
+            np.add.at(self._norms, owner_of, self._weights[flat])
+        self._rarest = float(np.log1p(self.size))
+
+    def overlap(self, words: Sequence[str]) -> Overlap:
+        found = np.zeros(self.size, dtype=np.float32)
+        total = 0.0
+        for word in dict.fromkeys(words):
+            number = self._numbers.get(word)
+            if number is None:
+                total += self._rarest
+                continue
+            total += float(self._weights[number])
+            found[self._owners[self._begins[number] : self._begins[number + 1]]] += self._weights[number]
+        of_object = (found / np.maximum(self._norms, 1e-6)).astype(np.float32)
+        return Overlap(of_object, (found / max(total, 1e-6)).astype(np.float32))

@@ -1,0 +1,41 @@
+"""`coset view`: what a question gets to see of the environment."""
+
+from __future__ import annotations
+
+import click
+
+from coset.surfaces.command_line.output import environment_option, json_option, print_json, waiting
+
+
+@click.command(name="view")
+@click.argument("question")
+@click.option(
+    "--budget", type=click.IntRange(min=1), default=2_000, show_default=True,
+    help="The most tokens that the view's text may cost.",
+)  # fmt: skip
+@click.option("--explain", is_flag=True, help="Also print requirements, demand, anchors, scores, and what fell out.")
+@environment_option
+@json_option
+def command(question: str, budget: int, explain: bool, environment_path: str | None, as_json: bool) -> None:
+    """Print the evidence view of a QUESTION: the tables, columns, joins and values that answer it, within a budget.
+
+    No language model is asked. The SQL in the view runs in `coset sql` as written. What was left out is counted, and
+    `coset recover` gets it back.
+    """
+    from coset.environment.configuration import load_environment
+    from coset.routing.router import Router
+    from coset.routing.view_json import view_values
+    from coset.routing.view_text import view_text
+    from coset.session.query_session import QuerySession
+
+    environment = load_environment(environment_path)
+    with waiting("reading the evidence state"), QuerySession(environment) as session:
+        router = Router.open(environment, session)
+        explanation = router.explain(question, budget) if explain else None
+        view = explanation.view if explanation else router.view(question, budget)
+    if as_json:
+        print_json(explanation.values() if explanation else view_values(view))
+        return
+    click.echo(view_text(view), nl=False)
+    if explanation:
+        click.echo(f"\n{explanation.text}", nl=False)

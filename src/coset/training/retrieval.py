@@ -1,0 +1,196 @@
+"""The routing encoder: MiniLM fine-tuned so that a question lies near the columns and tables that answer it.
+
+In: questions with their gold tables and columns, the schemas they were asked of. Out: a text model whose pooled vector
+and whose word vectors both find the gold. A column stays one vector; a question is one pooled vector and one vector a
+word, because a question speaks of several columns and each by few of its words. Negatives come from the same database
+and from the other questions of the batch; the lower layers stay as published, so that it learns what transfers.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.identities.wordpieces import WordPieces
+from coset.routing.schema_texts import column_text, table_text
+from coset.training.corpora import Key, Question
+from coset.training.text_model import TextModel
+
+Report = Callable[[str, float], None]
+LONGEST_QUESTION, LONGEST_OBJECT = 48, 40
+
+
+@dataclass(frozen=True)
+class RetrievalSettings:
+    frozen_layers: int = 3
+    batch: int = 16
+    per_database: int = 70
+    """Questions of one database in an epoch, so that no database dominates."""
+    epochs: int = 1
+    rate: float = 1e-4
+    scale: float = 20.0
+    gold_columns: int = 2
+    other_columns: int = 3
+    hide_words: float = 0.4
+    """How often labels and descriptions are hidden: many schemas have none."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Texts of questions and of schema objects, which objects are gold for which question, and which count at all."""
+
+    questions: list[str]
+    objects: list[str]
+    gold: Tensor
+    counted: Tensor
+
+
+def train_retrieval(
+    questions: Sequence[Question],
+    environments: Mapping[Key, ObservedEnvironment],
+    pieces: WordPieces,
+    published: Path,
+    seed: int,
+    settings: RetrievalSettings,
+    report: Report,
+    checkpoint: Path | None = None,
+) -> TextModel:
+    """Train on these questions. Goes on from `checkpoint` where there is one."""
+    torch.manual_seed(seed)
+    model = TextModel.published(published)
+    frozen = [model.words, model.positions, model.norm, *list(model.layers)[: settings.frozen_layers]]
+    for part in frozen:
+        part.requires_grad_(False)
+    model.kinds.requires_grad_(False)
+    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimiser = torch.optim.AdamW(learned, lr=settings.rate, weight_decay=0.01)
+    plan = [
+        batch
+        for epoch in range(settings.epochs)
+        for batch in _batches(questions, environments, settings, random.Random(f"{seed}:{epoch}"))
+    ]
+    steps = len(plan)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min(1.0, (step + 1) / (0.06 * steps)) * max(0.02, 1 - step / steps)
+    )
+    begin = 0
+    if checkpoint is not None and checkpoint.exists():
+        stored = torch.load(checkpoint, weights_only=True)
+        model.load_state_dict(stored["model"]), optimiser.load_state_dict(stored["optimiser"])
+        schedule.load_state_dict(stored["schedule"])
+        begin = int(stored["step"])
+    model.train()
+    started, mean = time.monotonic(), 0.0
+    for step in range(begin, steps):
+        torch.manual_seed(seed * 100_000 + step)
+        loss = _loss(model, plan[step], pieces, settings)
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(learned, 1.0)
+        optimiser.step(), schedule.step()
+        mean = loss.item() if step == begin else 0.98 * mean + 0.02 * loss.item()
+        if step % 10 == 0:
+            left = (time.monotonic() - started) / (step - begin + 1) * (steps - step) / 60
+            report(f"routing encoder, step {step + 1} of {steps}, loss {mean:.3f}, {left:.0f} min left", step / steps)
+        if checkpoint is not None and step % 100 == 99:
+            torch.save(
+                {"model": model.state_dict(), "optimiser": optimiser.state_dict(), "schedule": schedule.state_dict(),
+                 "step": step + 1}, checkpoint.with_suffix(".part"),
+            )  # fmt: skip
+            checkpoint.with_suffix(".part").replace(checkpoint)
+    return model.eval()
+
+
+def _loss(model: TextModel, batch: Batch, pieces: WordPieces, settings: RetrievalSettings) -> Tensor:
+    tokens, mask = pieces.batch([pieces.encode(text, LONGEST_QUESTION) for text in batch.questions])
+    question_mask = torch.from_numpy(mask)
+    words = model.hidden(torch.from_numpy(tokens), question_mask)
+    pooled = model.pooled(words, question_mask)
+    tokens, mask = pieces.batch([pieces.encode(text, LONGEST_OBJECT) for text in batch.objects])
+    objects = model(torch.from_numpy(tokens), torch.from_numpy(mask))
+    whole = pooled @ objects.T
+    by_word = functional.normalize(words, dim=-1) @ objects.T
+    by_word = by_word.masked_fill(question_mask[:, :, None] == 0, -1.0).amax(dim=1)
+    losses = [_contrast(settings.scale * scores, batch.gold, batch.counted) for scores in (whole, by_word)]
+    return losses[0] + losses[1]
+
+
+def _contrast(logits: Tensor, gold: Tensor, counted: Tensor) -> Tensor:
+    """Each gold object against all objects of the batch that are not gold for its question."""
+    against = logits.masked_fill(gold | ~counted, -math.inf).logsumexp(dim=1, keepdim=True)
+    return (torch.logaddexp(logits, against) - logits)[gold].mean()
+
+
+def _batches(
+    questions: Sequence[Question],
+    environments: Mapping[Key, ObservedEnvironment],
+    settings: RetrievalSettings,
+    generator: random.Random,
+) -> list[Batch]:
+    homes: dict[Key, list[Question]] = {}
+    for question in questions:
+        if question.columns:
+            homes.setdefault(question.database, []).append(question)
+    chosen: list[Question] = []
+    for _, own in sorted(homes.items()):
+        chosen += generator.sample(own, min(settings.per_database, len(own)))
+    generator.shuffle(chosen)
+    return [
+        _batch(chosen[begin : begin + settings.batch], environments, settings, generator)
+        for begin in range(0, len(chosen) - settings.batch + 1, settings.batch)
+    ]
+
+
+def _batch(
+    questions: Sequence[Question],
+    environments: Mapping[Key, ObservedEnvironment],
+    settings: RetrievalSettings,
+    generator: random.Random,
+) -> Batch:
+    objects: dict[tuple[Key, str, str | None], str] = {}
+    hidden: dict[Key, bool] = {}
+    for question in questions:
+        hide = hidden.setdefault(question.database, generator.random() < settings.hide_words)
+        tables = {table.name: table for table in environments[question.database].tables}
+        gold = [(t, c) for t, c in question.columns if t in tables and c in tables[t].names]
+        wanted: list[tuple[str, str | None]] = list(generator.sample(gold, min(len(gold), settings.gold_columns)))
+        gold_tables = [name for name in question.tables if name in tables]
+        wanted += [(generator.choice(gold_tables), None)] if gold_tables else []
+        others = [(t.name, c) for t in tables.values() for c in t.names if (t.name, c) not in gold]
+        near = [(t, c) for t, c in others if t in gold_tables]
+        wanted += generator.sample(near, min(1, len(near)))
+        wanted += generator.sample(others, min(settings.other_columns - 1, len(others)))
+        other_tables = [name for name in tables if name not in gold_tables]
+        wanted += [(generator.choice(other_tables), None)] if other_tables else []
+        for table, column in wanted:
+            objects.setdefault((question.database, table, column), _text(tables[table], column, hide))
+    keys = list(objects)
+    gold_matrix = torch.zeros(len(questions), len(keys), dtype=torch.bool)
+    counted = torch.ones_like(gold_matrix)
+    for row, question in enumerate(questions):
+        columns, names = set(question.columns), set(question.tables)
+        for at, (database, table, column) in enumerate(keys):
+            if database == question.database:
+                gold_matrix[row, at] = (table, column) in columns if column is not None else table in names
+    return Batch([question.text for question in questions], list(objects.values()), gold_matrix, counted)
+
+
+def _text(table: ObservedTable, column: str | None, hide: bool) -> str:
+    if hide:
+        table = replace(table, label="", description="", columns=tuple(map(_bare, table.columns)))
+    if column is None:
+        return table_text(table)
+    return column_text(table, table.columns[table.names.index(column)])
+
+
+def _bare(column: ObservedColumn) -> ObservedColumn:
+    return replace(column, label="", description="")

@@ -1,0 +1,208 @@
+"""The recipe of routing: from the corpora to the routing weights that ship, in stages that each keep their result.
+
+In: a corpus folder, trained identities, an output folder, a seed. Out: routing encoder, query model, ranker and cuts in
+the output folder, with figures on validation databases. A stage whose result is there is not run again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from coset.identities.model import VOCABULARY_FILE, WORDS_FILE, IdentityModel
+from coset.identities.text_encoder import TextEncoder
+from coset.identities.wordpieces import WordPieces
+from coset.routing.model import (
+    ENCODER_FILE,
+    RANKER_FILE,
+    RoutingModel,
+    encoder_name,
+    load_ranker,
+    save_about,
+    save_ranker,
+)
+from coset.routing.query_model import QUERY_FILE, QueryModel
+from coset.routing.ranking import Ranker
+from coset.routing.selection import SelectionSettings, kept_columns
+from coset.training.corpora import read_questions
+from coset.training.objects import read_training_set
+from coset.training.query_stage import QuerySettings, train_queries
+from coset.training.ranking_stage import Example, RankingSettings, train_ranker
+from coset.training.retrieval import RetrievalSettings, train_retrieval
+from coset.training.routing_examples import Examples, Pool, RoutingCorpus, read_routing_corpus
+from coset.training.text_model import TextModel, export
+
+Report = Callable[[str, float], None]
+CHECKPOINT, TRAINED, FIGURES = "routing_encoder.checkpoint", "routing_encoder.pt", "routing_figures.json"
+BEST = (5, 10, 15)
+WANTED_COLUMNS = 16.0
+"""The cut is chosen on the ranker's databases so that about so many columns are kept: the aim is at most 18."""
+WITHOUT: dict[str, tuple[str, ...]] = {
+    "whole": (),
+    "demand only": ("meaning", "words", "anchors"),
+    "anchors only": ("meaning", "demand"),
+    "without demand": ("demand",),
+    "without anchors": ("anchors", "words"),
+    "without graph reach": ("graph",),
+}
+
+
+@dataclass(frozen=True)
+class RoutingSettings:
+    seed: int = 1
+    per_database: int = 60
+    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    queries: QuerySettings = field(default_factory=QuerySettings)
+    ranking: RankingSettings = field(default_factory=RankingSettings)
+
+
+def train_routing(
+    corpus: Path, out: Path, identities: IdentityModel, published: Path, settings: RoutingSettings, report: Report,
+    *, ablations: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """All stages of routing. Returns the figures on validation databases."""
+    data = read_routing_corpus(corpus)
+    encoder = _encoder_stage(data, out, published, settings, report)
+    figures: dict[str, Any] = {"settings": asdict(settings)}
+    if not (out / QUERY_FILE).exists():
+        queries, figures["queries"] = train_queries(
+            read_training_set(corpus, identities.inventory), read_questions(corpus), encoder, identities.inventory,
+            identities, settings.seed, settings.queries, report,
+        )  # fmt: skip
+        replace(queries, made_with=encoder_name(out)).save(out, identities.inventory)
+    queries = QueryModel.load(replace(identities, text_encoder=encoder, name=encoder_name(out)), out)
+    model = RoutingModel(encoder, queries, Ranker({}), SelectionSettings(), "")
+    learning, validation = _examples(data, model, identities, settings, report)
+    if (out / RANKER_FILE).exists():
+        ranker = load_ranker(out / RANKER_FILE)
+    else:
+        ranker = train_ranker(
+            [example for part in learning.values() for example in part], settings.seed, settings.ranking, report
+        )
+        save_ranker(out / RANKER_FILE, ranker)
+    selection = chosen_cut(learning["single"], ranker)
+    figures |= {"selection": asdict(selection), "data": _data_figures(data, validation)}
+    figures["pooled"] = recall(validation["pooled"], ranker)
+    figures["single"] = kept(validation["single"], ranker, selection)
+    if ablations:
+        figures["ablations"] = _ablations(learning, validation, settings, report)
+    save_about(out, f"routing-{settings.seed}", selection)
+    (out / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    return figures
+
+
+def _encoder_stage(
+    data: RoutingCorpus, out: Path, published: Path, settings: RoutingSettings, report: Report
+) -> TextEncoder:
+    if not (out / ENCODER_FILE).exists():
+        if (out / TRAINED).exists():
+            model = TextModel()
+            model.load_state_dict(torch.load(out / TRAINED, weights_only=True))
+        else:
+            pieces = WordPieces((out / VOCABULARY_FILE).read_text(encoding="utf-8").split("\n"))
+            questions = [question for key in data.for_encoder() for question in data.questions[key]]
+            environments = {key: database.environment for key, database in data.databases.items()}
+            model = train_retrieval(
+                questions, environments, pieces, published / "model.safetensors", settings.seed, settings.retrieval,
+                report, out / CHECKPOINT,
+            )  # fmt: skip
+            torch.save(model.state_dict(), out / TRAINED)
+            (out / CHECKPOINT).unlink(missing_ok=True)
+        export(model, out / ENCODER_FILE)
+    return TextEncoder(out / ENCODER_FILE, out / VOCABULARY_FILE, out / WORDS_FILE)
+
+
+def _examples(
+    data: RoutingCorpus, model: RoutingModel, identities: IdentityModel, settings: RoutingSettings, report: Report
+) -> tuple[dict[str, list[Example]], dict[str, list[Example]]]:
+    """Examples to learn from and to judge by, pooled and each database by itself. Validation databases are in no pool
+    that is learned from."""
+    examples = Examples(model)
+    found = []
+    for name, keys, pool_keys in (
+        ("ranker", data.for_ranker(), data.keys("train", "dev")),
+        ("validation", data.keys("validation"), list(data.databases)),
+    ):
+        questions = data.some_questions(keys, settings.per_database, settings.seed)
+        report(f"{name}: a pool of {len(pool_keys)} databases", 0.0)
+        pool = Pool([data.databases[key] for key in pool_keys], model, identities)
+        own = {key: Pool([data.databases[key]], model, identities) for key in keys}
+        report(f"{name}: {len(questions):,} questions", 0.5)
+        found.append(
+            {
+                "pooled": examples.of(questions, lambda _, pool=pool: pool),
+                "single": examples.of(questions, lambda question, own=own: own[question.database]),
+            }
+        )
+    return found[0], found[1]
+
+
+def recall(examples: Sequence[Example], ranker: Ranker) -> dict[str, Any]:
+    """The share of questions whose gold tables all stand among the first, in all and by corpus."""
+    hits: dict[str, list[list[bool]]] = {}
+    for example in examples:
+        best = ranker.rank(example.found, example.index).best_tables()
+        for name in ("all", example.corpus):
+            hits.setdefault(name, []).append([example.tables <= set(best[:count].tolist()) for count in BEST])
+    return {
+        name: {"questions": len(rows), **dict(zip(map(str, BEST), np.mean(rows, axis=0).tolist(), strict=True))}
+        for name, rows in sorted(hits.items())
+    }
+
+
+def kept(examples: Sequence[Example], ranker: Ranker, selection: SelectionSettings) -> dict[str, Any]:
+    """The share of questions whose gold tables and columns are all kept, and how many columns are."""
+    found: dict[str, list[tuple[bool, int, int]]] = {}
+    for example in examples:
+        columns = kept_columns(ranker.rank(example.found, example.index), example.index, selection)
+        tables = set(example.index.table_of[columns].tolist())
+        all_kept = example.columns <= set(columns.tolist()) and example.tables <= tables
+        for name in ("all", example.corpus):
+            found.setdefault(name, []).append((all_kept, len(columns), len(example.index.columns)))
+    return {
+        name: dict(zip(("kept_all", "columns", "of"), np.mean(rows, axis=0).tolist(), strict=True))
+        for name, rows in sorted(found.items())
+    }
+
+
+def chosen_cut(examples: Sequence[Example], ranker: Ranker) -> SelectionSettings:
+    """The lowest cut that keeps as many columns as wanted, on the databases the ranker learned from."""
+    best = SelectionSettings(least_column=0.3)
+    for least in (0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 0.007, 0.005, 0.003, 0.002, 0.001):
+        tried = SelectionSettings(least_column=least)
+        if kept(examples, ranker, tried)["all"]["columns"] > WANTED_COLUMNS:
+            return best
+        best = tried
+    return best
+
+
+def _ablations(
+    learning: dict[str, list[Example]], validation: dict[str, list[Example]], settings: RoutingSettings, report: Report
+) -> dict[str, Any]:
+    """Every ablation learns its own ranker without a part of what is known, and is judged without it."""
+    found = {}
+    for name, parts in WITHOUT.items():
+        report(f"ablation: {name}", 0.0)
+        own = [example.without(parts) for part in learning.values() for example in part]
+        ranker = train_ranker(own, settings.seed, replace(settings.ranking, epochs=3), report)
+        pooled = [example.without(parts) for example in validation["pooled"]]
+        single = [example.without(parts) for example in validation["single"]]
+        cut = chosen_cut([example.without(parts) for example in learning["single"]], ranker)
+        found[name] = {"pooled": recall(pooled, ranker)["all"], "single": kept(single, ranker, cut)["all"]}
+    return found
+
+
+def _data_figures(data: RoutingCorpus, validation: dict[str, list[Example]]) -> dict[str, Any]:
+    index = validation["pooled"][0].index
+    return {
+        "databases": {"encoder": len(data.for_encoder()), "ranker": len(data.for_ranker()),
+                      "validation": len(data.keys("validation"))},
+        "validation_questions": len(validation["pooled"]),
+        "pool": {"databases": len(index.groups), "tables": len(index.tables), "columns": len(index.columns)},
+    }  # fmt: skip
