@@ -69,6 +69,15 @@ class SourceEntry(BaseModel):
     limits: LimitsEntry = LimitsEntry()
 
 
+class ModelsEntry(BaseModel):
+    """`models:` of an environment: `provider:name` or an address; what is left out is the agent's."""
+
+    model_config = ConfigDict(extra="forbid")
+    agent: str = Field(min_length=1)
+    arbiter: str | None = None
+    text: str | None = None
+
+
 class EnvironmentEntry(BaseModel):
     """The whole file."""
 
@@ -76,6 +85,8 @@ class EnvironmentEntry(BaseModel):
     sources: dict[str, SourceEntry] = Field(min_length=1)
     secrets_file: str | None = None
     state_folder: str | None = None
+    models: ModelsEntry | None = None
+    """Which language models `coset ask` uses."""
     identities: str | None = None
     """A file with identities of the user's own, in the form of the shipped inventory."""
 
@@ -89,6 +100,8 @@ class Environment:
     secrets_file: Path
     state_folder: Path
     identities_file: Path | None = None
+    models: dict[str, str] = dataclasses.field(default_factory=dict)
+    """The language model of each part that names one: agent, arbiter, text."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -187,7 +200,10 @@ def parse_environment(text: str, file: Path) -> Environment:
     state = file.parent / (entry.state_folder or STATE_FOLDER)
     secrets = file.parent / entry.secrets_file if entry.secrets_file else state / SECRETS_FILE
     own = file.parent / entry.identities if entry.identities else None
-    return Environment(path=file, sources=entry.sources, secrets_file=secrets, state_folder=state, identities_file=own)
+    models = entry.models.model_dump(exclude_none=True) if entry.models else {}
+    return Environment(
+        path=file, sources=entry.sources, secrets_file=secrets, state_folder=state, identities_file=own, models=models
+    )
 
 
 def check_source_name(name: str) -> str | None:

@@ -3,6 +3,9 @@
 In: one SELECT in DuckDB's SQL, with tables named `source.table`. Out: a `Result`. On the way: DuckDB parses it in the
 worker process, the guard checks every node of the tree, each table is read in place, from a fresh local copy, or cut
 down by its source, and the worker runs the statement. Holds the open sources; knows nothing of what the data means.
+
+Rows that a later statement needs (a large result, labels of texts, clusters of rows) are given to `add_table`, and are
+read from then on as `result.name`: they need not flow through a caller again. They go when the session closes.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
@@ -27,7 +30,11 @@ from coset.session.local_tables import from_copy, from_file, in_place
 from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare, relations_of
 from coset.session.result import Reading, Result, TableUse
 from coset.session.snapshots import Progress, Snapshot, Snapshots, fetch_to_parquet
+from coset.session.temporary_tables import CATALOG, TemporaryTables
 from coset.session.worker_process import WorkerLimits, WorkerProcess
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # A source that evaluates no comparison has no engine to leave large tables with: they are copied, whatever their size.
 ENGINE = "compare:number"
@@ -51,6 +58,7 @@ class QuerySession:
         self.catalogue = catalogue or Catalogue(environment)
         self._snapshots = Snapshots(environment.state_folder / "snapshots")
         self._fetched = environment.state_folder / "fetched" / f"{os.getpid()}-{id(self):x}"
+        self._temporary = TemporaryTables(self._fetched / "tables")
         self._numbers = itertools.count()
         self._progress = progress
         self._lock = threading.RLock()
@@ -86,6 +94,12 @@ class QuerySession:
                     self.catalogue.forget(reference.source.settings.name)
                 raise
 
+    def add_table(self, name: str, rows: pa.Table, types: Sequence[str] | None = None) -> str:
+        """Keep rows as a temporary table; the name to write in SQL (`result.name`). For a `Result`, give its `table`
+        and its `types`. A table of the same name is replaced."""
+        with self._lock:
+            return self._temporary.add(name, rows, types)
+
     def _parsed(self, text: str, seconds: float | None) -> tuple[str, dict[str, Any]]:
         """The statement and its tree; a PIVOT without values is completed with the values it finds."""
         tree = self._tree(text)
@@ -108,14 +122,19 @@ class QuerySession:
         return self._worker.request(head)[0]
 
     def _knows(self, table: guard.TableName) -> bool:
-        self.catalogue.find(_parts(table))  # Raises with the nearest names.
+        self._find(_parts(table))  # Raises with the nearest names.
         return True
+
+    def _find(self, parts: tuple[str, ...]) -> tuple[Source, Table]:
+        if parts[0].lower() == CATALOG and len(parts) > 1:
+            return self._temporary, self._temporary.find(parts)
+        return self.catalogue.find(parts)
 
     def _references(self, tables: Sequence[guard.TableName]) -> list[Reference]:
         references: dict[tuple[str, str, str], Reference] = {}
         for table in tables:
             parts = tuple(part.lower() for part in _parts(table))
-            source, found = self.catalogue.find(parts)
+            source, found = self._find(parts)
             relation = (parts[0], parts[1] if len(parts) == 3 else "main", parts[-1])
             references[relation] = Reference(relation, source, found, stays_at_source(source, found))
         return list(references.values())

@@ -25,10 +25,17 @@ COMMANDS = {
     "map": ("map", "Draw the environment's columns and prototypes as a picture."),
     "diagnostics": ("diagnostics", "The dirt that was seen, and the expressions that clean it."),
     "note": ("note", "Say something about a table or column that wins over what was inferred."),
+    "view": ("view", "What a question gets to see of the environment, within a budget of tokens."),
+    "recover": ("recover", "Evidence that a view left out, by its reference or by words."),
     "sql": ("sql", "Run one read-only SELECT across all sources."),
+    "ask": ("ask", "Answer a question in words, with the queries behind the answer."),
+    "runs": ("runs", "The questions that were asked, with how each ended and what it cost."),
+    "run": ("run", "One run as a readable trace, or replayed on today's data without a model."),
+    "mcp": ("mcp", "Serve the environment to agents that speak the Model Context Protocol."),
     "calc": ("calc", "Work out an expression: arithmetic, statistics, dates, sets."),
     "train": ("train", "Train the weights from corpora (needs the [training] extra)."),
     "bench": ("bench", "Run coset on benchmark tasks and write its answers."),
+    "demo": ("demo", "Make a small company in a folder, comprehend it, and show what was understood."),
 }
 
 

@@ -1,0 +1,207 @@
+"""The agent: a bounded loop of tool calls that ends in one typed answer.
+
+In: an opening (records and evidence, then the question) or a conversation to go on with, and a toolbox. Out: an
+`Ending`: what was proposed, or why the run stopped without. The last step can only answer; so can the step before a
+limit. An answer that does not hold (an unknown result, another shape than was pinned) is sent back, twice at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from coset.answering.agent_tools import Outcome, Toolbox
+from coset.answering.answer import Proposal, misfit
+from coset.answering.exchange import Call, Exchange, Reply
+from coset.answering.prompts import AGENT, CALL_A_TOOL, LAST_STEP
+from coset.answering.quoting import one_line
+from coset.answering.records import Shape
+from coset.errors import CosetError, Mistake
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage, ModelRequestPart
+
+MOST_OBJECTIONS = 2
+MOST_IDLE = 3
+"""So many steps may bring nothing new, by repeated or failed calls, before the agent must answer."""
+MOST_CALLS = 8
+"""Of one step's calls so many are carried out; the rest is told to wait."""
+
+Verify = Callable[[Proposal], Sequence[str]]
+"""What speaks against a proposed answer, in sentences; nothing when it holds."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended: with a proposal, or with the reason why there is none."""
+
+    proposal: Proposal | None
+    stopped: str
+    objections: tuple[str, ...]
+    """What spoke against the proposal and was not mended."""
+    steps: int
+
+
+@dataclass
+class Agent:
+    """One conversation. `messages` can be kept and given back to go on another day."""
+
+    exchange: Exchange
+    toolbox: Toolbox
+    shape: Shape | None = None
+    verify: Verify | None = None
+    messages: list[ModelMessage] = field(default_factory=list)
+    after_step: Callable[[], None] = lambda: None
+    """Called when a step is complete and its results are in the messages."""
+    _objections: int = 0
+    _objected: bool = False
+    _idle: int = 0
+    _silent: int = 0
+    _called: bool = False
+
+    def begin(self, opening: str) -> None:
+        from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+        self.messages = [ModelRequest(parts=[UserPromptPart(opening)], instructions=AGENT)]
+
+    async def run(self) -> Ending:
+        """Go on until there is an answer or no room for another step."""
+        ledger = self.exchange.ledger
+        for step in range(1, ledger.limits.steps + 1):
+            if spent := ledger.spent():
+                return Ending(None, spent, (), step - 1)
+            last = step == ledger.limits.steps or not ledger.room_for_one() or self._idle >= MOST_IDLE
+            if last:
+                self._say(LAST_STEP)
+            reply = await self.exchange.ask(
+                f"agent {step}", self.messages, self.toolbox.tools, "answer" if last else None
+            )
+            self.messages.append(reply.response)
+            ending = await self._take(reply, step, last)
+            if ending is not None:
+                return ending
+            self.after_step()
+            if last:
+                why = ledger.spent() or (
+                    f"the limit of {ledger.limits.steps} steps was reached"
+                    if step == ledger.limits.steps
+                    else "the model repeated itself and did not answer"
+                )
+                return Ending(None, why, (), step)
+        return Ending(None, f"the limit of {ledger.limits.steps} steps was reached", (), ledger.limits.steps)
+
+    async def _take(self, reply: Reply, step: int, last: bool) -> Ending | None:
+        """Carry out what a reply asks for; the ending when it is one."""
+        if not reply.calls:
+            return self._without_call(reply, step, last)
+        self._called = True
+        self._silent = 0
+        others = [call for call in reply.calls if call.name != "answer"]
+        outcomes = {id(call): await self._carry_out(call, number) for number, call in enumerate(others)}
+        for call in reply.calls:
+            if call.name == "answer" and id(call) not in outcomes:
+                if others and not last:
+                    text = "Not taken: other tools were called at the same time. Look at their results, then answer."
+                    outcomes[id(call)] = Outcome(text, True)
+                    continue
+                ending = self._answered(call, step, last)
+                if isinstance(ending, Ending):
+                    return ending
+                outcomes[id(call)] = Outcome(ending, True)
+        self._idle = self._idle + 1 if all(outcome.failed for outcome in outcomes.values()) else 0
+        self._return([(call, outcomes[id(call)]) for call in reply.calls])
+        return None
+
+    def _without_call(self, reply: Reply, step: int, last: bool) -> Ending | None:
+        self._silent += 1
+        if last and reply.text and self.toolbox.results.known:
+            final = list(self.toolbox.results.known)[-1]
+            told = "the answer came as text, not through the tool that ends a run"
+            return Ending(Proposal(text=reply.text, results=[final], confidence=0), "", (told,), step)
+        if self._silent > 1 and not self._called:
+            model = self.exchange.model.choice.text
+            raise Mistake(f"the model '{model}' does not call tools: choose one that can with --model")
+        self._idle += 1
+        self._say(CALL_A_TOOL)
+        return None
+
+    async def _carry_out(self, call: Call, number: int) -> Outcome:
+        if number >= MOST_CALLS:
+            outcome = Outcome(f"Not run: at most {MOST_CALLS} calls in one step. Call it again.", True)
+        else:
+            outcome = await self.toolbox.run(call)
+        self.exchange.recorder.step(
+            "tool",
+            {
+                "tool": call.name,
+                "arguments": call.arguments,
+                "failed": outcome.failed,
+                "text": outcome.text,
+                **outcome.kept,
+            },
+        )
+        return outcome
+
+    def _answered(self, call: Call, step: int, last: bool) -> Ending | str:
+        """The ending, or what is to be mended first."""
+        if call.arguments is None:
+            return "The arguments are not a JSON object: send them again, shorter."
+        try:
+            proposal = Proposal.model_validate(call.arguments)
+        except ValidationError as error:
+            return one_line("; ".join(f"{each['loc']}: {each['msg']}" for each in error.errors()[:3]), 300)
+        objections = self._against(proposal)
+        unusable = not proposal.text and not proposal.results
+        if (unusable or objections) and not last and self._objections < MOST_OBJECTIONS:
+            self._objections += 1
+            self.exchange.recorder.step("objection", {"proposal": proposal.model_dump(), "objections": objections})
+            return "Not taken yet:\n" + "\n".join(f"- {objection}" for objection in objections)
+        if unusable:
+            return Ending(None, "the model gave an empty answer", tuple(objections), step)
+        known = [name.lower() for name in proposal.results if name.lower() in self.toolbox.results.known]
+        return Ending(proposal.model_copy(update={"results": known}), "", tuple(objections), step)
+
+    def _against(self, proposal: Proposal) -> list[str]:
+        results = self.toolbox.results
+        if not proposal.text and not proposal.results:
+            return ["give the answer as text, or name the result whose rows are the answer"]
+        if not proposal.results and results.known:
+            return [f"name the results that the answer comes from: {', '.join(results.known)}"]
+        try:
+            named = [results.find(name) for name in proposal.results]
+        except CosetError as error:
+            return [one_line(str(error))]
+        if self._objected:
+            return []  # A shape or a check is objected to once: the model has seen it and stands by its answer.
+        self._objected = True
+        final = named[-1].result if named else None
+        wrong = misfit(self.shape, final.table.num_rows, len(final.columns)) if final is not None else None
+        hint = f"{wrong}: select just that, or say in the assumptions why it is right" if wrong else None
+        return [*([hint] if hint else []), *(self.verify(proposal) if self.verify else ())]
+
+    def _say(self, text: str) -> None:
+        """Words of ours, in the request that is to be sent next."""
+        from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+        last = self.messages[-1]
+        if isinstance(last, ModelRequest):
+            self.messages[-1] = ModelRequest(
+                parts=[*last.parts, UserPromptPart(text)], instructions=last.instructions, timestamp=last.timestamp
+            )
+        else:
+            self.messages.append(ModelRequest(parts=[UserPromptPart(text)]))
+
+    def _return(self, outcomes: Sequence[tuple[Call, Outcome]]) -> None:
+        from pydantic_ai.messages import ModelRequest, ToolReturnPart
+
+        parts: list[ModelRequestPart] = [
+            ToolReturnPart(
+                tool_name=call.name, content=outcome.text, tool_call_id=call.identifier,
+                outcome="failed" if outcome.failed else "success",
+            )
+            for call, outcome in outcomes
+        ]  # fmt: skip
+        self.messages.append(ModelRequest(parts=parts))

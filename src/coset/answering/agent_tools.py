@@ -1,0 +1,203 @@
+"""The agent's tools: run SQL, work out an expression, recover evidence, ask the person.
+
+In: a tool call. Out: an `Outcome`: a short text for the model, and what the audit keeps. A tool that fails says in one
+sentence what to do. Every value out of a database stands in a data block. No tool writes, reaches a file or a network,
+or runs code; `answer` is the agent's own affair and not handled here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from coset.answering.answer import Proposal
+from coset.answering.column_hint import column_hint
+from coset.answering.exchange import Call, Tool
+from coset.answering.named_results import NamedResult, NamedResults
+from coset.answering.prompts import TOOLS
+from coset.answering.quoting import data_block, grid, one_line
+from coset.answering.schema_of import schema_of
+from coset.errors import CosetError, NotAllowed, SourceUnreachable
+from coset.session.query_session import QuerySession
+from coset.session.result import Result
+
+SHOWN_LETTERS = 4_000
+SHOWN_ROWS = 40
+LONGEST_RECOVERED = 12_000
+LONGEST_ERROR = 400
+LONGEST_HINT = 800
+
+Recover = Callable[[str], str]
+"""Evidence for a reference, or for words to search by. Raises a `CosetError` that says what to do."""
+AskUser = Callable[[str, tuple[str, ...]], str]
+"""A question to the person, with the answers to choose from where there are some."""
+
+
+class Arguments(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class SqlArguments(Arguments):
+    query: str
+
+
+class CalcArguments(Arguments):
+    expression: str
+
+
+class RecoverArguments(Arguments):
+    what: Annotated[str, Field(description="a reference, a record's number, or words")]
+
+
+class AskArguments(Arguments):
+    question: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a tool gave."""
+
+    text: str
+    failed: bool = False
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """For the audit: rows, seconds, the statement as it ran."""
+
+
+Handler = Callable[[Any], Awaitable[Outcome]]
+
+
+@dataclass(frozen=True)
+class ToolOffer:
+    """A tool with the form of its arguments and what carries it out."""
+
+    arguments: type[BaseModel]
+    handler: Handler
+
+
+class Toolbox:
+    """The tools of one question. `more` are offers of other parts: text operations."""
+
+    def __init__(
+        self,
+        session: QuerySession,
+        results: NamedResults,
+        recover: Recover,
+        ask_user: AskUser | None = None,
+        more: Mapping[str, ToolOffer] | None = None,
+    ) -> None:
+        self.session = session
+        self.results = results
+        self._recover = recover
+        self._ask_user = ask_user
+        self.offers: dict[str, ToolOffer] = {
+            "sql": ToolOffer(SqlArguments, self._sql),
+            "calc": ToolOffer(CalcArguments, self._calc),
+            "recover": ToolOffer(RecoverArguments, self._recovered),
+            **(more or {}),
+        }
+        if ask_user is not None:
+            self.offers["ask_user"] = ToolOffer(AskArguments, self._asked)
+
+    @property
+    def tools(self) -> list[Tool]:
+        """In an order that never changes, `answer` last."""
+        offered = [Tool(name, TOOLS[name], schema_of(offer.arguments)) for name, offer in self.offers.items()]
+        return [*offered, Tool("answer", TOOLS["answer"], schema_of(Proposal))]
+
+    async def run(self, call: Call) -> Outcome:
+        """Carry out a call. Never raises for what a model did wrong."""
+        offer = self.offers.get(call.name)
+        if offer is None:
+            return Outcome(
+                f"There is no tool '{one_line(call.name, 40)}'. Use: {', '.join(self.offers)}, answer.", True
+            )
+        if call.arguments is None:
+            return Outcome("The arguments are not a JSON object: send them again, shorter if they were cut off.", True)
+        started = time.monotonic()
+        try:
+            outcome = await offer.handler(offer.arguments.model_validate(call.arguments))
+        except ValidationError as error:
+            wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
+            return Outcome(f"Wrong arguments: {one_line(wrong, LONGEST_ERROR)}", True)
+        except CosetError as error:
+            outcome = Outcome(told(error), True, {"error": type(error).__name__})
+        return Outcome(outcome.text, outcome.failed, {**outcome.kept, "seconds": round(time.monotonic() - started, 3)})
+
+    def run_sql(self, query: str) -> NamedResult:
+        """Run a statement, give its result a name. Raises a `CosetError`."""
+        whole = self.results.whole(query)
+        return self.results.add(query, whole, self.session.sql(whole))
+
+    async def _sql(self, arguments: SqlArguments) -> Outcome:
+        whole = self.results.whole(arguments.query)
+        if before := self.results.ran(whole):
+            return Outcome(f"This ran before: its rows are {before.name}. Do something else, or answer.", True)
+        try:
+            named = self.run_sql(arguments.query)
+        except CosetError as error:
+            hint = column_hint(self.session, whole, str(error))
+            return Outcome(
+                (told(error) + " " + one_line(hint, LONGEST_HINT)).strip(),
+                True,
+                {"sql": whole, "error": type(error).__name__},
+            )
+        return Outcome(shown(named), False, _kept(named))
+
+    async def _calc(self, arguments: CalcArguments) -> Outcome:
+        from coset.session.calculator import calculate, format_value
+
+        return Outcome(one_line(format_value(calculate(arguments.expression)), 2_000))
+
+    async def _recovered(self, arguments: RecoverArguments) -> Outcome:
+        text = self._recover(arguments.what)
+        cut = text if len(text) <= LONGEST_RECOVERED else text[:LONGEST_RECOVERED] + "\n… (truncated: name one part)"
+        return Outcome(data_block("evidence", cut))
+
+    async def _asked(self, arguments: AskArguments) -> Outcome:
+        if self._ask_user is None:
+            return Outcome("Nobody can be asked: answer the likelier reading and list the others.", True)
+        return Outcome(f"The person says: {one_line(self._ask_user(arguments.question, ()), 1_000)}")
+
+
+def told(error: CosetError) -> str:
+    """An error for the model: what kind it is, told apart from an empty result, and the sentence itself."""
+    kind = "error"
+    if isinstance(error, NotAllowed):
+        kind = "not allowed"
+    elif isinstance(error, SourceUnreachable):
+        kind = "not reachable"
+    return f"{kind}: {one_line(str(error), LONGEST_ERROR)}"
+
+
+def shown(named: NamedResult) -> str:
+    """A result for the model: how large it is, its first rows, and whether that is all."""
+    result = named.result
+    if result is None:
+        return f"{named.name}: known by its statement"
+    count, columns = size(result), len(result.columns)
+    if result.table.num_rows == 0:
+        return f"{named.name}: 0 rows; the statement ran and found nothing. Columns: {', '.join(result.columns)[:400]}"
+    text, rows = grid(result.columns, result.types, result.rows()[:SHOWN_ROWS], SHOWN_LETTERS)
+    head = f"{named.name}: {count} x {columns}"
+    if rows < result.table.num_rows or result.truncated:
+        head += f"; truncated: the first {rows} shown, all are in {named.name}"
+    return f"{head}\n{data_block(named.name, text)}"
+
+
+def size(result: Result) -> str:
+    count = result.table.num_rows
+    return f"{'more than ' if result.truncated else ''}{count:,} {'row' if count == 1 else 'rows'}"
+
+
+def _kept(named: NamedResult) -> dict[str, Any]:
+    result = named.result
+    if result is None:
+        return {"name": named.name, "sql": named.whole}
+    return {
+        "name": named.name, "sql": named.whole, "rows": result.table.num_rows, "bytes": result.table.nbytes,
+        "truncated": result.truncated, "tables": [use.table for use in result.uses],
+    }  # fmt: skip

@@ -1,0 +1,82 @@
+"""The answer to a question: short, in the shape that was pinned, with everything it stands on.
+
+In: what the agent proposed and the results it named. Out: an `Answer`. Rows come from the result itself and never
+through the model, so they are exactly as stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from coset.answering.checks import CheckResult
+from coset.answering.records import References, Shape, Text
+from coset.answering.usage import StepUsage
+
+Mode = Literal["learned", "core"]
+# A number is an answer too, and models send it as one.
+Written = Annotated[Text, BeforeValidator(lambda value: value if isinstance(value, str | None) else str(value))]
+
+
+class Proposal(BaseModel):
+    """The arguments of the tool that ends a run."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    text: Annotated[Text, BeforeValidator(lambda value: value if isinstance(value, str | None) else str(value))] = (
+        Field(
+            default="",
+            description="the answer alone, short, in the pinned shape; empty when the rows of a result are it",
+        )
+    )
+    results: References = Field(default=[], description="names of the results it comes from, the final one last")
+    assumptions: References = []
+    readings: References = Field(default=[], description="other readings of an ambiguous question")
+    confidence: float = Field(default=0.5, ge=0, le=1)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `ask` gives. `stopped` says why a run ended without an answer of its own; it is empty otherwise."""
+
+    question: str
+    mode: Mode
+    text: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    """The rows of the final result; empty when the answer came from no statement."""
+    truncated: bool
+    """True when the final result has more rows than these."""
+    sql: tuple[str, ...]
+    """Each statement behind the answer, standing alone, the final one last."""
+    references: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    readings: tuple[str, ...]
+    confidence: float
+    shape: Shape | None
+    stopped: str
+    checks: tuple[CheckResult, ...]
+    steps: tuple[StepUsage, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(step.input_tokens + step.output_tokens for step in self.steps)
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars, or None when the price of a step is unknown."""
+        costs = [step.cost for step in self.steps if step.cost is not None]
+        return sum(costs) if len(costs) == len(self.steps) else None
+
+
+def misfit(shape: Shape | None, rows: int, columns: int) -> str | None:
+    """How a final result differs from the shape that was pinned, or None. An empty result fits any shape: it is told
+    as empty."""
+    if shape is None or rows == 0:
+        return None
+    if shape.form in {"value", "row"} and rows > 1:
+        return f"the pinned shape is one {shape.form}, but the final result has {rows:,} rows"
+    if shape.form in {"value", "list"} and columns > 1 and len(shape.columns) <= 1:
+        return f"the pinned shape is a {shape.form}, but the final result has {columns} columns"
+    return None

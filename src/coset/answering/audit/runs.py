@@ -1,0 +1,191 @@
+"""The runs that were kept, read back.
+
+In: the state folder. Out: summaries of all runs, and one run whole: its view, records, steps, messages, answer and
+checks. Reads only. A run without an ending is `running` while the process that holds it is alive, else `broken off`.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coset.answering.audit.kept_result import KeptResult
+from coset.answering.audit.recorder import process_name
+from coset.answering.audit.tables import open_audit
+from coset.errors import CosetError, Mistake
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One line of `coset runs`."""
+
+    number: int
+    started_at: str
+    question: str
+    mode: str
+    status: str
+    answer: Any
+    """The answer's value; None while there is none."""
+    steps: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    """None where the price of a model is not known."""
+    seconds: float | None
+    """From the start to the last ending, or to the last step while there is none."""
+    doubts: int
+    """Checks that failed or left doubt."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that happened."""
+
+    number: int
+    at: str
+    kind: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that was kept of one run."""
+
+    summary: RunSummary
+    environment_version: str | None
+    models: dict[str, str]
+    options: dict[str, Any]
+    steps: tuple[Step, ...]
+    results: tuple[KeptResult, ...]
+    answer: dict[str, Any] | None
+    checks: tuple[dict[str, Any], ...]
+    detail: str
+
+    def last(self, kind: str) -> Step | None:
+        """The last step of a kind, such as the view or the records."""
+        return next((step for step in reversed(self.steps) if step.kind == kind), None)
+
+
+_SUMMARIES = """
+SELECT r.number, r.started_at, r.question, r.mode,
+    (SELECT status FROM endings e WHERE e.run = r.number ORDER BY rowid DESC LIMIT 1) AS status,
+    (SELECT at FROM endings e WHERE e.run = r.number ORDER BY rowid DESC LIMIT 1) AS ended_at,
+    (SELECT answer FROM endings e WHERE e.run = r.number ORDER BY rowid DESC LIMIT 1) AS answer,
+    (SELECT checks FROM endings e WHERE e.run = r.number ORDER BY rowid DESC LIMIT 1) AS checks,
+    (SELECT host FROM holders h WHERE h.run = r.number ORDER BY rowid DESC LIMIT 1) AS host,
+    (SELECT process FROM holders h WHERE h.run = r.number ORDER BY rowid DESC LIMIT 1) AS process,
+    (SELECT max(at) FROM holders h WHERE h.run = r.number) AS held_at,
+    count(s.number) AS steps, coalesce(sum(s.input_tokens), 0) AS input_tokens,
+    coalesce(sum(s.output_tokens), 0) AS output_tokens, sum(s.cost) AS cost,
+    coalesce(sum(s.cost IS NULL AND s.input_tokens > 0), 0) AS without_price, max(s.at) AS last_at
+FROM runs r LEFT JOIN steps s ON s.run = r.number
+WHERE ?1 IS NULL OR r.number = ?1
+GROUP BY r.number ORDER BY r.number DESC LIMIT ?2
+"""
+
+
+class Runs:
+    """The runs of one environment."""
+
+    def __init__(self, state_folder: Path) -> None:
+        self.folder = state_folder
+
+    def summaries(self, limit: int = 50) -> tuple[RunSummary, ...]:
+        """The newest first."""
+        with self._reading() as connection:
+            return tuple(_summary(row) for row in connection.execute(_SUMMARIES, [None, limit]))
+
+    def summary(self, number: int) -> RunSummary:
+        with self._reading() as connection:
+            return _summary(self._row(connection, number))
+
+    def run(self, number: int) -> Run:
+        with self._reading() as connection:
+            summary = _summary(self._row(connection, number))
+            head = connection.execute("SELECT * FROM runs WHERE number = ?", [number]).fetchone()
+            steps = connection.execute("SELECT * FROM steps WHERE run = ? ORDER BY number", [number]).fetchall()
+            results = connection.execute("SELECT * FROM results WHERE run = ? ORDER BY rowid", [number]).fetchall()
+            ending = connection.execute(
+                "SELECT * FROM endings WHERE run = ? ORDER BY rowid DESC LIMIT 1", [number]
+            ).fetchone()
+        return Run(
+            summary,
+            head["environment_version"],
+            json.loads(head["models"]),
+            json.loads(head["options"]),
+            tuple(Step(row["number"], row["at"], row["kind"], json.loads(row["data"])) for row in steps),
+            tuple(
+                KeptResult(
+                    row["sql"], row["digest"], row["rows"], bool(row["truncated"]), tuple(json.loads(row["columns"])),
+                    tuple(tuple(each) for each in json.loads(row["preview"])),
+                )
+                for row in results
+            ),
+            json.loads(ending["answer"]) if ending and ending["answer"] else None,
+            tuple(json.loads(ending["checks"])) if ending and ending["checks"] else (),
+            ending["detail"] if ending and ending["detail"] else "",
+        )  # fmt: skip
+
+    def messages(self, number: int) -> bytes | None:
+        """The conversation as it was last kept, as JSON; None when none was."""
+        with self._reading() as connection:
+            self._row(connection, number)
+            row = connection.execute(
+                "SELECT content FROM messages WHERE run = ? ORDER BY rowid DESC LIMIT 1", [number]
+            ).fetchone()
+        return zlib.decompress(row["content"]) if row else None
+
+    def _row(self, connection: sqlite3.Connection, number: int) -> sqlite3.Row:
+        row: sqlite3.Row | None = connection.execute(_SUMMARIES, [number, 1]).fetchone()
+        if row is None:
+            last = connection.execute("SELECT max(number) AS last FROM runs").fetchone()["last"]
+            raise Mistake(f"there is no run {number}: " + (f"the last one is {last}" if last else "none was kept yet"))
+        return row
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        connection = open_audit(self.folder, create=False)
+        connection.row_factory = sqlite3.Row
+        try:
+            yield connection
+        except (sqlite3.Error, ValueError, zlib.error) as error:
+            raise CosetError(f"the audit in '{self.folder}' cannot be read: {error}") from error
+        finally:
+            connection.close()
+
+
+def _summary(row: sqlite3.Row) -> RunSummary:
+    # A run that was taken up again after it had ended is going on, until it ends once more.
+    ended = row["ended_at"] is not None and row["ended_at"] >= (row["held_at"] or "")
+    checks = json.loads(row["checks"]) if ended and row["checks"] else []
+    answer = json.loads(row["answer"]) if ended and row["answer"] else None
+    end = row["ended_at"] if ended else row["last_at"]
+    return RunSummary(
+        row["number"], row["started_at"], row["question"], row["mode"],
+        row["status"] if ended else _unended(row["host"], row["process"]),
+        answer.get("value") if isinstance(answer, dict) else None,
+        row["steps"], row["input_tokens"], row["output_tokens"],
+        None if row["without_price"] else row["cost"],
+        _between(row["started_at"], end) if end else None,
+        sum(1 for check in checks if check.get("outcome") in {"doubt", "failed"}),
+    )  # fmt: skip
+
+
+def _unended(host: str | None, process: str | None) -> str:
+    if host != socket.gethostname() or not process:
+        return "broken off"
+    number = int(process.partition("-")[0])
+    return "running" if process_name(number) == process else "broken off"
+
+
+def _between(start: str, end: str) -> float:
+    import datetime
+
+    return (datetime.datetime.fromisoformat(end) - datetime.datetime.fromisoformat(start)).total_seconds()

@@ -1,0 +1,171 @@
+"""Is a dirty column used as if it were clean?
+
+The state knows the dirt of columns and the expressions that clean it. Dirt matters by use: blanks and stray letters
+where values are compared, joined or grouped; text dates and numbers where they are ordered, compared or added up; null
+tokens where they are counted. A use counts as cleaned when it is wrapped in the known expression or in a function that
+does such work. Each kind of dirt has one line below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from coset.answering.checks.column_uses import RANGES, ColumnUse
+from coset.answering.checks.examined import Examined
+from coset.answering.checks.proposal import CheckResult
+from coset.answering.checks.select_blocks import DIALECT, Node, columns_of
+from coset.answering.checks.statement import Statement
+
+NAME = "cleaning"
+LEAST_SHARE = 0.002
+ISO_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m")
+"""Dates written like this, and in one form only, compare as text as they do as dates."""
+
+COMPARED = frozenset({"equal", "join", "group", "distinct"})
+ORDERED = frozenset({"range", "order", "aggregate"})
+CUTS = ("trim", "ltrim", "rtrim", "regexpreplace", "regexpextract", "replace", "substring", "splitpart", "left",
+        "right", "translate", "regexp_replace", "regexp_extract", "split_part")  # fmt: skip
+READS = ("cast", "trycast", "strptime", "try_strptime", "strtotime", "strtodate", "tsordstodate", "regexpextract",
+         "regexpreplace", "year", "month", "extract", "datetrunc")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Dirt:
+    """When one kind of dirt matters, and which functions take it away."""
+
+    places: frozenset[str]
+    cleaned_by: tuple[str, ...]
+    needs_expression: bool = False
+    """Whether only the known expression cleans it: a plain cast reads one format of several."""
+
+
+KINDS = {
+    "padding": Dirt(COMPARED, (*CUTS, "cast", "trycast")),
+    "stray_characters": Dirt(COMPARED, CUTS),
+    "mixed_case": Dirt(frozenset({"equal", "group", "distinct"}), ("lower", "upper", "ilike", "regexplike")),
+    "null_tokens": Dirt(
+        frozenset({"group", "distinct", "aggregate", "order", "null test", "range"}),
+        ("nullif", "case", "trycast", "regexpextract", "try_strptime", "strtotime"),
+    ),
+    "number_as_text": Dirt(ORDERED, READS),
+    "date_as_text": Dirt(ORDERED, READS),
+    "mixed_date_formats": Dirt(frozenset({*ORDERED, "group", "equal"}), ("coalesce", "case"), needs_expression=True),
+    "sentinel": Dirt(ORDERED, ("nullif", "case")),
+    "counter_disagrees": Dirt(frozenset({*ORDERED, "equal", "projection"}), ()),
+    "encoding": Dirt(COMPARED, ("replace", "regexpreplace", "case")),
+}
+
+
+def check(examined: Examined) -> CheckResult:
+    statement = examined.statement
+    if statement is None:
+        return CheckResult(NAME, "not applicable", "there is no statement that can be read")
+    used = {use.reference for use in statement.uses}
+    rows = examined.state.rows(
+        "SELECT column_reference, kind, share, detail, expression, examples FROM diagnostics "
+        "WHERE list_contains($1::VARCHAR[], column_reference) ORDER BY column_reference, kind",
+        [sorted(used)],
+    )
+    rows = [row for row in rows if row["kind"] in KINDS]
+    if not rows:
+        return CheckResult(NAME, "passed", "no column that is used is known to be dirty")
+    found = [(row, uses) for row in rows if (uses := _uncleaned(statement, row))]
+    if not found:
+        return CheckResult(NAME, "passed", "every dirty column is cleaned where it matters")
+    said = [
+        f"{row['column_reference']} ({row['kind'].replace('_', ' ')}, {row['share']:.1%}) is used as it is in "
+        f"{', '.join(dict.fromkeys(_said(use) for use in uses))}{_hint(row)}"
+        for row, uses in found
+    ]
+    return CheckResult(
+        NAME, "doubt", "; ".join(said), tuple(dict.fromkeys(row["column_reference"] for row, _ in found))
+    )
+
+
+def is_cleaned(use: ColumnUse, dirt: Dirt, expression: str | None) -> bool:
+    """Whether what stands around a use takes the dirt away."""
+    known = _bare_text(expression) if expression else None
+    if known is not None and any(_bare(node) == known for node in use.within):
+        return True
+    if dirt.needs_expression:
+        # Several formats tried one after the other are as good as the known expression.
+        return any(node.key in dirt.cleaned_by and len(_formats(node)) > 1 for node in use.within)
+    return any(_function(node) in dirt.cleaned_by for node in use.within)
+
+
+def _uncleaned(statement: Statement, row: dict[str, Any]) -> list[ColumnUse]:
+    dirt, kind = KINDS[row["kind"]], row["kind"]
+    if row["share"] < LEAST_SHARE or (kind == "date_as_text" and _compares_as_text(row["expression"])):
+        return []
+    uses = [use for use in statement.uses if use.reference == row["column_reference"]]
+    if kind in {"null_tokens", "sentinel"} and any(_keeps_out(use) for use in uses):
+        return []
+    return [
+        use
+        for use in uses
+        if (use.place in dirt.places or (use.aggregate == "count distinct" and "distinct" in dirt.places))
+        and not (use.place == "aggregate" and use.aggregate == "count" and kind != "null_tokens")
+        and not is_cleaned(use, dirt, row["expression"])
+    ]
+
+
+def _keeps_out(use: ColumnUse) -> bool:
+    """Whether a condition speaks of the column's values: one that keeps tokens or sentinels out, or asks for others."""
+    return use.place in {"equal", "range"} and any(
+        isinstance(node, (*RANGES, exp.EQ, exp.NEQ, exp.In)) for node in use.within
+    )
+
+
+def _compares_as_text(expression: str | None) -> bool:
+    formats = _formats(_parsed(expression)) if expression else []
+    return len(formats) == 1 and formats[0] in ISO_FORMATS
+
+
+def _formats(node: Node | None) -> list[str]:
+    """The date formats that an expression tries."""
+    if node is None:
+        return []
+    return [each.this for each in node.find_all(exp.Literal) if each.is_string and "%" in each.this]
+
+
+def _function(node: Node) -> str:
+    return str(node.name).lower() if isinstance(node, exp.Anonymous) else str(node.key)
+
+
+def _parsed(expression: str) -> Node | None:
+    try:
+        return parse_one(expression, dialect=DIALECT)
+    except SqlglotError:
+        return None
+
+
+def _bare_text(expression: str) -> str | None:
+    node = _parsed(expression)
+    return _bare(node) if node is not None else None
+
+
+def _bare(node: Node) -> str:
+    """An expression as text, without the tables before its columns and without regard to case or quotes."""
+    node = node.copy()
+    for column in columns_of(node):
+        column.set("table", None)
+        column.set("db", None)
+        column.set("catalog", None)
+        column.this.set("quoted", True)
+        column.this.set("this", column.name.lower())
+    return str(node.sql(dialect=DIALECT))
+
+
+def _said(use: ColumnUse) -> str:
+    names = {"equal": "a comparison", "range": "a comparison", "group": "GROUP BY", "distinct": "DISTINCT",
+             "order": "ORDER BY", "join": "a join", "null test": "IS NULL", "projection": "the answer"}  # fmt: skip
+    return use.aggregate or names.get(use.place, use.place)
+
+
+def _hint(row: dict[str, Any]) -> str:
+    expression = row["expression"]
+    return f"; clean it with {expression}" if expression and len(expression) <= 400 else f": {row['detail']}"

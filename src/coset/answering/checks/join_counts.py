@@ -1,0 +1,225 @@
+"""How many rows each join of a statement keeps and multiplies, counted.
+
+In: an examined proposal. Out: one `JoinCount` for each join of two tables in each of its blocks: how many rows either
+side has (after the conditions on that side alone), how many find a partner, and how many pairs there are. A join counts
+as an inner one, whatever kind it is: what an outer join fills with NULL found no partner. Joins whose condition reaches
+over three tables, and tables that may not be read whole, are not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from coset.answering.checks.examined import Examined
+from coset.answering.checks.select_blocks import Block, Node, aliases_of, columns_of, conjuncts, text_of
+from coset.answering.checks.statement import origins_in
+
+ROW = "coset_row"
+MOST_JOINS = 8
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a join."""
+
+    alias: str
+    rows: int
+    keyed: int
+    """Rows whose key is not NULL."""
+    matched: int
+    """Rows that find a partner."""
+    references: tuple[str, ...]
+    """The stored columns behind its key."""
+
+    @property
+    def share(self) -> float:
+        """The share of the rows with a key that find a partner."""
+        return self.matched / self.keyed if self.keyed else 1.0
+
+
+@dataclass(frozen=True)
+class JoinCount:
+    left: Side
+    right: Side
+    pairs: int
+    condition: str
+
+    @property
+    def multiplies_left(self) -> bool:
+        return self.pairs > self.left.matched
+
+    @property
+    def multiplies_right(self) -> bool:
+        return self.pairs > self.right.matched
+
+
+@dataclass(frozen=True)
+class BlockJoins:
+    """The joins of one block that could be counted."""
+
+    block: Block
+    joins: tuple[JoinCount, ...]
+
+
+def counted_joins(examined: Examined) -> tuple[BlockJoins, ...] | None:
+    """The counted joins of each block that has any; None when there is a join and none could be counted."""
+    if examined.statement is None:
+        return None
+    if "joins" not in examined.memory:
+        examined.memory["joins"] = _counted(examined)
+    found: tuple[BlockJoins, ...] | None = examined.memory["joins"]
+    return found
+
+
+def _counted(examined: Examined) -> tuple[BlockJoins, ...] | None:
+    assert examined.statement is not None  # noqa: S101
+    found, joins = [], 0
+    may = examined.may_count()
+    for block in examined.statement.blocks:
+        counts = []
+        for left, right, condition in pairs_of(block):
+            joins += 1
+            if may and joins <= MOST_JOINS and (count := _count(examined, block, left, right, condition)):
+                counts.append(count)
+        if counts:
+            found.append(BlockJoins(block, tuple(counts)))
+    return tuple(found) if found or not joins else None
+
+
+def pairs_of(block: Block) -> Iterator[tuple[str, str, Node]]:
+    """(left alias, right alias, condition) of each join of two tables, also of those that stand in WHERE."""
+    select = block.select
+    first = _from(select)
+    if first is None:
+        return
+    seen = [first.alias_or_name]
+    where = conjuncts(select.args.get("where"))
+    for join in select.args.get("joins") or []:
+        alias = join.this.alias_or_name
+        condition = join.args.get("on")
+        if condition is None and not join.args.get("using"):
+            both = [
+                each for each in where if isinstance(each, exp.EQ) and alias in aliases_of(each)
+                and aliases_of(each) & set(seen)
+            ]  # fmt: skip
+            condition = exp.and_(*(each.copy() for each in both)) if both else None
+        others = (aliases_of(condition) - {alias}) & set(seen) if condition is not None else set()
+        if len(others) == 1 and (join.args.get("kind") or "").upper() not in {"SEMI", "ANTI"}:
+            yield others.pop(), alias, condition
+        seen.append(alias)
+
+
+def _from(select: Node) -> Node | None:
+    clause = select.args.get("from_")
+    return clause.this if clause is not None else None
+
+
+def _count(examined: Examined, block: Block, left: str, right: str, condition: Node) -> JoinCount | None:
+    sources = {each.alias_or_name: each for each in _sources(block.select)}
+    if left not in sources or right not in sources or examined.statement is None:
+        return None
+    keys = {alias: _keys(condition, alias) for alias in (left, right)}
+    numbered = {alias: _numbered(block, sources[alias], alias) for alias in (left, right)}
+    row = {alias: exp.column(ROW, table=alias, quoted=True) for alias in (left, right)}
+    selected: list[Node] = [
+        exp.Count(this=exp.Star()),
+        exp.Count(this=exp.Distinct(expressions=[row[left]])),
+        exp.Count(this=exp.Distinct(expressions=[row[right]])),
+    ]
+    for alias in (left, right):
+        selected += [
+            exp.select(exp.Count(this=exp.Star())).from_(numbered[alias].copy()).subquery(),
+            exp.select(_keyed(keys[alias])).from_(numbered[alias].copy()).subquery(),
+        ]
+    query = (
+        exp.select(*selected)
+        .from_(numbered[left].copy())
+        .join(numbered[right].copy(), on=condition.copy(), join_type="inner")
+    )
+    counts = examined.count(with_expressions_of(block, query))
+    if counts is None:
+        return None
+    pairs, left_matched, right_matched, left_rows, left_keyed, right_rows, right_keyed = map(int, counts)
+
+    def behind(alias: str) -> tuple[str, ...]:
+        assert examined.statement is not None  # noqa: S101
+        return tuple(sorted({r for key in keys[alias] for r in origins_in(examined.statement, key, block)}))
+
+    return JoinCount(
+        Side(left, left_rows, left_keyed, left_matched, behind(left)),
+        Side(right, right_rows, right_keyed, right_matched, behind(right)),
+        pairs,
+        text_of(condition),
+    )
+
+
+def _sources(select: Node) -> list[Node]:
+    first = _from(select)
+    return ([first] if first is not None else []) + [join.this for join in select.args.get("joins") or []]
+
+
+def _keys(condition: Node, alias: str) -> list[Node]:
+    """The expressions over one table alone that a condition compares."""
+    keys = []
+    for equality in condition.find_all(exp.EQ):
+        keys += [side for side in (equality.left, equality.right) if aliases_of(side) == {alias}]
+    return keys or [column for column in columns_of(condition) if column.table == alias][:1]
+
+
+def _keyed(keys: list[Node]) -> Node:
+    """Counts the rows in which every key has a value."""
+    if not keys:
+        return exp.Count(this=exp.Star())
+    there = exp.and_(*(exp.Not(this=exp.Is(this=exp.paren(key.copy()), expression=exp.Null())) for key in keys))
+    return exp.CountIf(this=there)
+
+
+def _numbered(block: Block, source: Node, alias: str) -> Node:
+    """A source of a block with a number for every row, cut down by the conditions that speak of it alone."""
+    inner = source.copy()
+    inner.set("joins", None)
+    own = [
+        each.copy()
+        for each in conjuncts(block.select.args.get("where"))
+        if aliases_of(each) == {alias} and each.find(exp.Query) is None
+    ]
+    number = exp.alias_(exp.Window(this=exp.RowNumber()), ROW, quoted=True)
+    query = exp.select(exp.Star(), number).from_(inner)
+    if own:
+        query = query.where(*own)
+    return query.subquery(exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+
+
+def with_expressions_of(block: Block, query: Node) -> Node:
+    """A query of ours with all common table expressions that the block can see written before it."""
+    scope: Any = block.scope
+    entries: list[Node] = []
+    while scope is not None:
+        clause = scope.expression.args.get("with_")
+        if clause is not None:
+            entries = [each.copy() for each in clause.expressions if each is not _entry_of(block.scope)] + entries
+        scope = scope.parent
+    if not entries:
+        return query
+    # One that stands after the block is not seen by it, and may read it: it is left out with all that follow.
+    own = _entry_of(block.scope)
+    if own is not None:
+        names = [entry.alias for entry in entries]
+        siblings = [each.alias for each in own.parent.expressions]
+        later = set(siblings[siblings.index(own.alias) :])
+        entries = [entry for entry, name in zip(entries, names, strict=True) if name not in later]
+    for entry in entries:
+        query = query.with_(entry.alias, as_=entry.this, append=True)
+    return query
+
+
+def _entry_of(scope: object) -> Node | None:
+    """The common table expression that a scope is the query of."""
+    node = getattr(scope, "expression", None)
+    while node is not None and not isinstance(node, exp.CTE):
+        node = node.parent if not isinstance(node.parent, exp.Select) else None
+    return node

@@ -1,0 +1,54 @@
+"""All deterministic checks of an answer, in one call: no model, the same outcome every time on the same data.
+
+In: a proposal, the session it was made in, the evidence state. Out: one result for each check, in a fixed order. A
+check that breaks says so as `not applicable`; it never takes the answer down with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from coset.answering.checks import (
+    cleaning,
+    duplicates,
+    empty_result,
+    fan_out,
+    grain,
+    join_loss,
+    nulls,
+    row_limit,
+    shape,
+    stored_values,
+    units,
+)
+from coset.answering.checks.examined import Examined, examine
+from coset.answering.checks.proposal import CheckResult, Outcome, Proposal
+from coset.errors import CosetError
+from coset.evidence.state import EvidenceState
+from coset.session.query_session import QuerySession
+
+CHECKS: dict[str, Callable[[Examined], CheckResult]] = {
+    module.NAME: module.check
+    for module in (
+        empty_result, shape, grain, row_limit, join_loss, fan_out, duplicates, nulls, units, cleaning, stored_values,
+    )
+}  # fmt: skip
+ORDER: tuple[Outcome, ...] = ("failed", "doubt", "passed", "not applicable")
+
+
+def run_checks(proposal: Proposal, session: QuerySession, state: EvidenceState) -> tuple[CheckResult, ...]:
+    examined = examine(proposal, session, state)
+    return tuple(_run(name, check, examined) for name, check in CHECKS.items())
+
+
+def verdict(results: tuple[CheckResult, ...]) -> Outcome:
+    """The worst that any check says; `passed` when all that apply passed."""
+    outcomes = {result.outcome for result in results} - {"not applicable"}
+    return next((each for each in ORDER if each in outcomes), "not applicable")
+
+
+def _run(name: str, check: Callable[[Examined], CheckResult], examined: Examined) -> CheckResult:
+    try:
+        return check(examined)
+    except CosetError as error:
+        return CheckResult(name, "not applicable", f"could not be checked: {error}")

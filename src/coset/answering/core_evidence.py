@@ -1,0 +1,181 @@
+"""Core mode's evidence: schema and profiles as they are, for every question the same; nothing learned, nothing chosen.
+
+In: an evidence state and a budget in tokens. Out: text: tables with their columns while the budget lasts, then tables
+by name, then a count. `recover` gives one table whole, or finds words in names, values and documents. No role, no
+relation, no diagnostic: what a plain harness would have, so that the comparison with the learned mode is honest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from coset.answering.quoting import cell, one_line
+from coset.errors import Mistake
+from coset.evidence.lookup import resolve
+from coset.evidence.state import EvidenceState
+from coset.routing.cost import cost
+from coset.routing.sql_names import name, table_name
+
+BUDGET = 8_000
+EXAMPLES = 4
+SHARE_OF_COLUMNS = 0.85
+"""So much of the budget may go to columns; the rest names the tables for which there was no room."""
+MOST_FOUND = 30
+
+
+def core_text(state: EvidenceState, budget: int = BUDGET) -> str:
+    """The environment in plain words, at most `budget` tokens."""
+    lines = ["SCHEMA. Names are DuckDB SQL and run as written. Quoted values are data."]
+    lines += [_source_line(row) for row in state.rows("SELECT * FROM sources ORDER BY source")]
+    left = budget - sum(cost(line) + 1 for line in lines) - 40
+    names = _sql_names(state)
+    columns = _columns(state)
+    full = left * SHARE_OF_COLUMNS
+    bare: list[str] = []
+    for row in state.rows("SELECT * FROM tables ORDER BY reference"):
+        block = _table_lines(row, names[row["reference"]], columns[row["reference"]], state)
+        price = sum(cost(line) + 1 for line in block)
+        if price <= full:
+            lines += block
+            full -= price
+            left -= price
+        else:
+            bare.append(names[row["reference"]])
+    shown = 0
+    for written in bare:
+        price = cost(f"  {written}") + 1
+        if price > left:
+            break
+        if not shown:
+            lines.append("MORE TABLES, columns by `recover`:")
+        lines.append(f"  {written}")
+        left -= price
+        shown += 1
+    if shown < len(bare):
+        lines.append(f"and {len(bare) - shown:,} more tables: search by `recover`")
+    return "\n".join(lines)
+
+
+def core_recover(state: EvidenceState, what: str) -> str:
+    """A table with all its columns, or what holds the words. Raises `Mistake` when nothing does."""
+    names = _sql_names(state)
+    by_name = {written.replace('"', "").lower(): reference for reference, written in names.items()}
+    reference = by_name.get(what.replace('"', "").strip().lower())
+    if reference is None:
+        try:
+            reference = resolve(state, what)
+        except Mistake:
+            return _search(state, what, names)
+    rows = state.rows(
+        "SELECT * FROM tables WHERE reference = $1 OR reference = "
+        "(SELECT table_reference FROM columns WHERE reference = $1) ORDER BY reference",
+        [reference],
+    )
+    if not rows:
+        return _search(state, what, names)
+    columns = _columns(state)
+    return "\n".join(
+        line
+        for row in rows
+        for line in _table_lines(row, names[row["reference"]], columns[row["reference"]], state)
+    )  # fmt: skip
+
+
+def _search(state: EvidenceState, words: str, names: dict[str, str]) -> str:
+    """Names, values and documents that hold all the words, plainly compared."""
+    wanted = [word for word in words.lower().split() if word]
+    if not wanted:
+        raise Mistake("say what to recover: a table, a column, or words to search by")
+    holds = "list_bool_and(list_transform($1::VARCHAR[], lambda w: contains(lower({}), w)))"
+    found = [
+        f"TABLE {names[row['reference']]}"
+        for row in state.rows(
+            f"SELECT reference FROM tables WHERE {holds.format('reference')} ORDER BY reference LIMIT {MOST_FOUND}",
+            [wanted],
+        )
+    ]
+    found += [
+        f"COLUMN {names[row['table_reference']]}.{name(row['name'])} {row['type']}"
+        for row in state.rows(
+            f"SELECT table_reference, name, type FROM columns WHERE {holds.format('reference')} "
+            f"ORDER BY reference LIMIT {MOST_FOUND}",
+            [wanted],
+        )
+    ]
+    found += [
+        f"VALUE {cell(row['value'])} in {row['column_reference']}"
+        for row in state.rows(
+            "SELECT column_reference, value FROM group_values WHERE value IS NOT NULL AND "
+            f"{holds.format('value')} ORDER BY column_reference, position LIMIT {MOST_FOUND}",
+            [wanted],
+        )
+    ]
+    found += [
+        f"DOCUMENT {cell(row['title'] or '')}: {cell(row['text'], 1_500)}"
+        for row in state.rows(
+            f"SELECT title, text FROM documents WHERE text IS NOT NULL AND {holds.format('text')} "
+            "ORDER BY reference LIMIT 3",
+            [wanted],
+        )
+    ]
+    if not found:
+        raise Mistake(f"no name, value or document holds '{one_line(words, 60)}': search by one word, or look with sql")
+    return "\n".join(found)
+
+
+def _source_line(row: dict[str, Any]) -> str:
+    said = f": {cell(row['description'], 300)}" if row["description"] else ""
+    problem = f"; NOT REACHABLE: {one_line(row['problem'], 120)}" if row["problem"] else ""
+    return f"SOURCE {row['source']} ({row['kind']}){said}{problem}"
+
+
+def _table_lines(row: dict[str, Any], written: str, columns: list[dict[str, Any]], state: EvidenceState) -> list[str]:
+    facts = [f"{row['rows']:,} rows"] if row["rows"] is not None else []
+    facts += [cell(row["comment"], 200)] if row["comment"] else []
+    facts += [f"key {', '.join(map(name, row['primary_key']))}"] if row["primary_key"] else []
+    facts += [f"cannot be read: {one_line(row['problem'], 120)}"] if row["problem"] else []
+    family = state.rows("SELECT len(members) AS count, members[:5] AS first FROM families WHERE reference = $1",
+                        [row["reference"]]) if row["family"] else []  # fmt: skip
+    for each in family:
+        members = ", ".join(name(member) for member in each["first"])
+        facts.append(f"stands for {each['count']:,} tables of this shape; write one of their names: {members}, ...")
+    return [f"TABLE {written}" + "".join(f" | {fact}" for fact in facts), *map(_column_line, columns)]
+
+
+def _column_line(row: dict[str, Any]) -> str:
+    facts = []
+    if row["distinct_values"] is not None:
+        facts.append(f"{row['distinct_values']:,} distinct")
+    if row["nulls"]:
+        facts.append(f"{row['nulls']:.0%} null")
+    if row["mean"] is not None and row["minimum"] is not None:
+        facts.append(f"{one_line(row['minimum'], 40)} to {one_line(row['maximum'], 40)}")
+    elif row["examples"]:
+        facts.append(", ".join(cell(value, 40) for value in row["examples"][:EXAMPLES]))
+    facts += [cell(row["comment"], 160)] if row["comment"] else []
+    return f"  {name(row['name'])} {row['type']}" + "".join(f" | {fact}" for fact in facts)
+
+
+def _columns(state: EvidenceState) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in state.rows(
+        "SELECT table_reference, name, type, comment, nulls, distinct_values, mean, minimum, maximum, examples "
+        "FROM columns ORDER BY table_reference, position"
+    ):
+        found[row["table_reference"]].append(row)
+    return found
+
+
+def _sql_names(state: EvidenceState) -> dict[str, str]:
+    """What to write after FROM for each table: without its schema where the source has only one."""
+    rows = state.rows("SELECT reference, source, schema_name, name FROM tables ORDER BY reference")
+    schemas: dict[str, set[str | None]] = defaultdict(set)
+    for row in rows:
+        schemas[row["source"]].add(row["schema_name"])
+    return {
+        row["reference"]: table_name(
+            row["source"], None if len(schemas[row["source"]]) == 1 else row["schema_name"], row["name"]
+        )
+        for row in rows
+    }

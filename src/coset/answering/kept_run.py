@@ -1,0 +1,112 @@
+"""A question asked so that the run is kept, and can be shown, replayed, or gone on with.
+
+In: a question, or the number of a run that broke off. Out: the answer and the run's number. A run that fails half-way
+keeps what it had, and its error says how to go on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from coset.answering.answer import Answer
+from coset.answering.ask import AskOptions, ask, check_models, checked_question
+from coset.answering.audit import Recorder, Runs
+from coset.answering.sitting import Sitting
+from coset.environment.configuration import Environment
+from coset.errors import CosetError
+from coset.routing.objects_of_state import StateObjects
+
+
+def ask_and_keep(question: str, environment: Environment, options: AskOptions) -> tuple[Answer, int]:
+    """Ask, and keep the run under a number of its own. What is wrong with the call itself makes no run."""
+    question = checked_question(question)
+    models = _models(environment, options)
+    with Recorder(environment) as recorder:
+        number = recorder.start(
+            question,
+            environment_version=StateObjects(environment.state_folder).digest,
+            mode=options.mode,
+            models=models,
+            options=_told(options),
+        )
+        return _kept(recorder, number, question, environment, options, None), number
+
+
+def go_on(number: int, environment: Environment, options: AskOptions) -> tuple[Answer, int]:
+    """Go on with a run that was not answered, from the last step that was kept; from the start where none was."""
+    runs = Runs(environment.state_folder)
+    run = runs.run(number)
+    kept = runs.messages(number)
+    sitting = Sitting.read(kept) if kept else None
+    options = dataclasses.replace(options, core=run.summary.mode == "core")
+    _models(environment, options)
+    with Recorder(environment) as recorder:
+        recorder.resume(number)
+        return _kept(recorder, number, run.summary.question, environment, options, sitting), number
+
+
+def _kept(
+    recorder: Recorder,
+    number: int,
+    question: str,
+    environment: Environment,
+    options: AskOptions,
+    sitting: Sitting | None,
+) -> Answer:
+    try:
+        answer = ask(question, environment, options, recorder, sitting)
+    except CosetError as error:
+        recorder.finish("failed", detail=str(error))
+        text = f"{error} (kept as run {number}: `coset ask --resume {number}` goes on with it)"
+        raise _same_kind(error)(text) from error
+    except BaseException as error:
+        recorder.finish("stopped", detail=f"it was ended from outside ({type(error).__name__})")
+        raise
+    recorder.finish("stopped" if answer.stopped else "answered", answer_data(answer), answer.checks, answer.stopped)
+    return answer
+
+
+def _same_kind(error: CosetError) -> type[CosetError]:
+    """A class with the same exit code whose only argument is its text."""
+    from coset.answering.failures import ModelFailed
+    from coset.errors import Mistake
+
+    return Mistake if isinstance(error, Mistake) else ModelFailed if isinstance(error, ModelFailed) else CosetError
+
+
+def _models(environment: Environment, options: AskOptions) -> dict[str, str]:
+    choices = check_models(environment, options)
+    return {"agent": choices.agent.text, "arbiter": choices.arbiter.text, "text": choices.text.text}
+
+
+def _told(options: AskOptions) -> dict[str, Any]:
+    return {"budget": options.budget, "interactive": options.ask_user is not None, **dataclasses.asdict(options.limits)}
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """The answer as plain data: for the audit and for `--json`."""
+    value: Any = answer.text
+    if not answer.text and answer.rows and not answer.stopped:
+        value = (
+            answer.rows[0][0] if len(answer.rows) == len(answer.columns) == 1 else [list(row) for row in answer.rows]
+        )
+    return {
+        "value": value if not answer.stopped else None,
+        "text": answer.text,
+        "columns": list(answer.columns),
+        "rows": [list(row) for row in answer.rows],
+        "truncated": answer.truncated,
+        "sql": list(answer.sql),
+        "references": list(answer.references),
+        "assumptions": list(answer.assumptions),
+        "readings": list(answer.readings),
+        "confidence": answer.confidence,
+        "shape": answer.shape.model_dump(exclude_defaults=True) if answer.shape else None,
+        "stopped": answer.stopped,
+        "checks": [dataclasses.asdict(check) for check in answer.checks],
+        "mode": answer.mode,
+        "tokens": answer.tokens,
+        "cost": answer.cost,
+        "steps": [dataclasses.asdict(step) for step in answer.steps],
+    }

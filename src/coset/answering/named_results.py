@@ -1,0 +1,81 @@
+"""Results that stay behind: each statement's result has a name that later statements can read like a table.
+
+In: a statement that may name earlier results. Out: one statement that stands alone, with what it names written before
+it as WITH; and the list of what was run. Nothing is copied and nothing is kept but text, so a name costs nothing, is
+exact however large its result is, and an answer's statement can be run again on another day. The session's guard sees
+the whole statement, as ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from coset.errors import Mistake
+from coset.session.result import Result
+
+PREFIX = "result_"
+_NAMES = re.compile(rf"\b{PREFIX}[0-9]+\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class NamedResult:
+    """A statement that ran, and what it gave."""
+
+    name: str
+    sql: str
+    """As it was written, with names of earlier results in it."""
+    whole: str
+    """The same, standing alone."""
+    result: Result | None
+    """None for one of an earlier sitting, which is known by its statement only."""
+
+
+@dataclass
+class NamedResults:
+    """The results of one question, in order."""
+
+    known: dict[str, NamedResult] = field(default_factory=dict)
+
+    def whole(self, sql: str) -> str:
+        """The statement with every result it names, and those that they name, written before it."""
+        sql = sql.strip().rstrip(";").strip()
+        needed = self._needed(sql)
+        if not needed:
+            return sql
+        definitions = ",\n".join(f"{name} AS (\n{self.known[name].sql}\n)" for name in needed)
+        return f"WITH {definitions}\nSELECT * FROM (\n{sql}\n)"
+
+    def add(self, sql: str, whole: str, result: Result | None) -> NamedResult:
+        name = f"{PREFIX}{len(self.known) + 1}"
+        self.known[name] = NamedResult(name, sql.strip().rstrip(";").strip(), whole, result)
+        return self.known[name]
+
+    def find(self, name: str) -> NamedResult:
+        """A result by its name. Raises `Mistake` that lists the names there are."""
+        found = self.known.get(name.strip().lower())
+        if found is None:
+            names = ", ".join(self.known) or "there is none yet: run sql first"
+            raise Mistake(f"there is no result '{name}'; known: {names}")
+        return found
+
+    def ran(self, whole: str) -> NamedResult | None:
+        """The result of the same statement, if it ran before."""
+        return next((each for each in self.known.values() if each.whole == whole), None)
+
+    def restore(self, statements: Iterable[str]) -> None:
+        """Take up the statements of an earlier sitting, in order."""
+        for sql in statements:
+            self.add(sql, self.whole(sql), None)
+
+    def _needed(self, sql: str) -> list[str]:
+        """Names in the order in which they were made. One in a text or a comment is taken too: that harms nothing."""
+        wanted = [name.lower() for name in _NAMES.findall(sql)]
+        seen: set[str] = set()
+        while wanted:
+            name = wanted.pop()
+            if name in self.known and name not in seen:
+                seen.add(name)
+                wanted += [inner.lower() for inner in _NAMES.findall(self.known[name].sql)]
+        return [name for name in self.known if name in seen]

@@ -1,0 +1,100 @@
+"""Columns as SQL expressions of a statement: with their table, and cleaned where their use needs it.
+
+In: facts of columns and tables, the alias under which a table is read. Out: sqlglot expressions. Values become literals
+of the tree, never text. Expressions of the state (cleaning, join keys, keys of clusters) are parsed, and each column in
+them gets its alias.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from coset.answering.offline.known import Known
+from coset.answering.offline.outcome import NotSure
+from coset.evidence.column_expressions import column_kind
+from coset.routing.facts import ColumnFacts
+
+DIALECT = "duckdb"
+Use = Literal["shown", "compared", "ordered"]
+"""shown: as stored; compared: text brought to one form; ordered: read as a number or day."""
+COMPARED = frozenset(("padding", "stray_characters", "mixed_case", "encoding", "quoting"))
+ORDERED = frozenset(("number_as_text", "date_as_text", "mixed_date_formats", "sentinel", "null_tokens", "units"))
+NEVER = frozenset(("counter_disagrees",))
+
+
+def is_number(column: ColumnFacts) -> bool:
+    base = column.type.upper().split("(")[0].strip()
+    return column_kind(column.type) == "integer" or base in ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
+
+
+def parsed(expression: str, alias: str) -> exp.Expression:
+    """An expression of the state over the columns of one table, which is read under an alias."""
+    try:
+        tree = parse_one(expression, read=DIALECT)
+    except SqlglotError:
+        raise NotSure("an expression of the evidence cannot be composed") from None
+    bound = {name.name for each in tree.find_all(exp.Lambda) for name in each.expressions}
+    for column in list(tree.find_all(exp.Column)):
+        if not column.table and column.name not in bound:
+            column.set("table", exp.to_identifier(alias, quoted=False))
+    return tree
+
+
+def stored(column: ColumnFacts, alias: str) -> exp.Expression:
+    if column.kind == "column":
+        return exp.column(exp.to_identifier(column.name, quoted=True), table=alias)
+    return parsed(column.expression, alias)
+
+
+def used(column: ColumnFacts, alias: str, use: Use) -> exp.Expression:
+    """The column as it must be written for a use; a column that cannot be trusted for it raises `NotSure`."""
+    expression = stored(column, alias)
+    for cleaning in column.cleaning:
+        if cleaning.kind in NEVER:
+            raise NotSure(f"'{column.reference}' is not to be relied on: {cleaning.detail}")
+    return expression if use == "shown" else _cleaned(column, expression, use)
+
+
+def literal_like(column: ColumnFacts, value: str | float) -> exp.Expression:
+    """A value brought to the form in which the cleaned column is compared."""
+    if isinstance(value, float):
+        plain = int(value) if value.is_integer() else value
+        number = exp.Literal.number(plain)
+        return number if is_number(column) else exp.Literal.string(str(plain))
+    if is_number(column):
+        return exp.cast(exp.Literal.string(value), column.type, dialect=DIALECT)
+    return _cleaned(column, exp.Literal.string(value), "compared")
+
+
+def _cleaned(column: ColumnFacts, expression: exp.Expression, use: Use) -> exp.Expression:
+    kinds = COMPARED if use == "compared" else ORDERED
+    for cleaning in column.cleaning:
+        if cleaning.kind in kinds and cleaning.expression is not None:
+            try:
+                tree = parse_one(cleaning.expression, read=DIALECT)
+            except SqlglotError:
+                raise NotSure(f"the dirt of '{column.reference}' cannot be cleaned here") from None
+            inner = expression
+            if isinstance(tree, exp.Column):
+                continue
+            for node in list(tree.find_all(exp.Column)):
+                if node.name == column.name:
+                    node.replace(inner.copy())
+            expression = tree
+    return expression
+
+
+def identity(known: Known, table: str, alias: str) -> exp.Expression:
+    """What tells real things apart: the key of their cluster where rows are duplicated, else the table's key."""
+    key = known.key_of(table)
+    cluster = known.tables[table].duplicates_key
+    if key is None and not cluster:
+        raise NotSure(f"{table} has no key that tells its rows apart")
+    parts = [parsed(cluster, alias)] if cluster else []
+    if key is not None:
+        own = stored(key, alias)
+        parts.append(exp.cast(own, "VARCHAR", dialect=DIALECT) if parts else own)
+    return exp.func("coalesce", *parts, dialect=DIALECT) if len(parts) > 1 else parts[0]

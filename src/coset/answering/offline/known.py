@@ -1,0 +1,221 @@
+"""What the reasoner may speak of: tables, columns and sources by the words that name them, and the ways to join them.
+
+In: the router's facts and a view. Out: `Known`. A small environment is known whole; of a large one, the view's tables
+and those that join them. Knows no question beyond the view that it was routed to.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from dataclasses import dataclass
+
+from coset.answering.offline.lexicon import CODE_WORDS, UNIT_WORDS
+from coset.identities.words import singular
+from coset.routing.anchors.text_forms import in_full, plain_words, stem
+from coset.routing.facts import ColumnFacts, RelationFacts, TableFacts
+from coset.routing.join_plan import NOT_IN_SQL, weight
+from coset.routing.objects_of_state import StateObjects
+from coset.routing.view import EvidenceView
+
+WHOLE = 60
+"""An environment of so many tables is known whole."""
+LEAST_CONFIDENCE = 0.5
+MOST_STEPS = 3
+ENTITY = 0.6
+"""From this membership on, a table may be called by the name of its entity."""
+CLOSE = 0.12
+"""Two ways whose costs differ by less are equally good: then neither is taken."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """An object that some words name; `quality` is 1 for its full name, less for a shorter or looser form."""
+
+    reference: str
+    quality: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One join of a way, seen from the side one comes from."""
+
+    relation: RelationFacts
+    here: str
+    there: str
+
+    @property
+    def to_one(self) -> bool:
+        """Whether a row here has at most one partner there."""
+        kind = self.relation.cardinality
+        return kind == "1:1" or kind == ("n:1" if self.relation.left_table == self.here else "1:n")
+
+    @property
+    def one_to_one(self) -> bool:
+        return self.relation.cardinality == "1:1"
+
+    def expression(self, table: str) -> str:
+        return (
+            self.relation.left_expression if self.relation.left_table == table else self.relation.right_expression
+        )
+
+
+@dataclass(frozen=True)
+class Way:
+    """Joins from one table to another, and what they cost."""
+
+    steps: tuple[Step, ...]
+    cost: float
+
+    @property
+    def to_one(self) -> bool:
+        return all(step.to_one for step in self.steps)
+
+
+def key(words: tuple[str, ...]) -> str:
+    return " ".join(stem(word) for word in words if word not in ("of", "the", "a"))
+
+
+def compact(words: tuple[str, ...]) -> str:
+    return "".join(singular(word) for word in words if word not in ("of", "the", "a"))
+
+
+class Known:
+    """The tables and columns that may be used, looked up by words."""
+
+    def __init__(self, objects: StateObjects, view: EvidenceView) -> None:
+        shown = {table.reference for table in view.tables}
+        if len(objects.tables) > WHOLE:
+            near = {
+                end
+                for table in shown
+                for relation in objects.relations_of.get(table, ())
+                for end in (relation.left_table, relation.right_table)
+            }
+            allowed = shown | near
+        else:
+            allowed = set(objects.tables)
+        self.tables: dict[str, TableFacts] = {
+            reference: table
+            for reference, table in objects.tables.items()
+            if reference in allowed and not (table.schema_only or table.problem or table.family)
+        }
+        objects.load(self.tables)
+        self.columns: dict[str, ColumnFacts] = {}
+        self.facet_words: set[str] = set()
+        """Words by which facts inside texts are known: they may stand before a code that is looked for in a text."""
+        self.scores = {column.reference: column.score for table in view.tables for column in table.columns}
+        self._named: dict[str, dict[str, dict[str, float]]] = {
+            "table": defaultdict(dict), "column": defaultdict(dict), "source": defaultdict(dict),
+        }  # fmt: skip
+        for reference, table in self.tables.items():
+            self._add_table(reference, table, objects)
+        self._relations = {
+            reference: [
+                relation
+                for relation in _strongest(objects.relations_of.get(reference, ()))
+                if relation.left_table in self.tables and relation.right_table in self.tables
+            ]
+            for reference in self.tables
+        }
+
+    def _add_table(self, reference: str, table: TableFacts, objects: StateObjects) -> None:
+        own = in_full(plain_words(table.name))
+        self._name("source", in_full(plain_words(table.source)), table.source, 1.0)
+        self._name("table", own, reference, 1.0)
+        role = objects.role(reference)
+        if role is not None and role.membership >= ENTITY and table.primary_key:
+            self._name("table", in_full(plain_words(role.identity)), reference, 0.7)
+        for column in objects.columns(reference):
+            if column.kind == "facet":
+                self.facet_words.update(key((word,)) for word in plain_words(column.name.rpartition("#")[2]))
+                continue
+            self.columns[column.reference] = column
+            words = in_full(plain_words(column.name))
+            self._column(words, own, column.reference, 1.0)
+            if len(words) > 1 and words[-1] in UNIT_WORDS:
+                self._column(words[:-1], own, column.reference, 0.95)
+            if len(words) > 2 and words[-1] in CODE_WORDS:
+                self._column(words[:-1], own, column.reference, 0.8)
+
+    def _column(self, words: tuple[str, ...], table: tuple[str, ...], reference: str, quality: float) -> None:
+        self._name("column", words, reference, quality)
+        if key(words[: len(table)]) == key(table) and len(words) > len(table):
+            self._name("column", words[len(table) :], reference, 0.95 * quality)
+        else:
+            self._name("column", (*table, *words), reference, quality)
+
+    def _name(self, kind: str, words: tuple[str, ...], reference: str, quality: float) -> None:
+        for form in (key(words), compact(words)):
+            if form:
+                held = self._named[kind][form]
+                held[reference] = max(held.get(reference, 0.0), quality)
+
+    def named(self, kind: str, words: tuple[str, ...]) -> tuple[Named, ...]:
+        """The objects that these words name, the best names first."""
+        found = self._named[kind].get(key(words)) or self._named[kind].get(compact(words)) or {}
+        return tuple(Named(*each) for each in sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    def columns_of(self, table: str) -> list[ColumnFacts]:
+        return [column for column in self.columns.values() if column.table == table]
+
+    def key_of(self, table: str) -> ColumnFacts | None:
+        """The column that tells a table's rows apart, where one does."""
+        declared = self.tables[table].primary_key
+        own = [column for column in self.columns_of(table) if column.kind == "column"]
+        if len(declared) == 1:
+            return next((column for column in own if column.name == declared[0]), None)
+        return next((column for column in own if column.unique and not column.nulls), None)
+
+    def name_of(self, table: str) -> ColumnFacts | None:
+        """The one column that says what a row of the table is called."""
+        own = [column for column in self.columns_of(table) if column.kind == "column"]
+        table_words = in_full(plain_words(self.tables[table].name))
+        plain = [c for c in own if key(in_full(plain_words(c.name))) in ("name", f"{key(table_words)} name", "title")]
+        if len(plain) == 1:
+            return plain[0]
+        by_role = [c for c in own if "attribute" in c.roles and c.roles["attribute"].identity == "name"]
+        return by_role[0] if len(by_role) == 1 and not plain else None
+
+    def ways(self, start: str) -> dict[str, Way]:
+        """The cheapest way to every table that is reached by one way alone: equal ways are left out."""
+        settled: dict[str, Way] = {}
+        second: dict[str, float] = {}
+        waiting: list[tuple[float, int, str, tuple[Step, ...]]] = [(0.0, 0, start, ())]
+        number = 0
+        while waiting:
+            cost, _, here, steps = heapq.heappop(waiting)
+            if here in settled:
+                second.setdefault(here, cost)
+                continue
+            settled[here] = Way(steps, cost)
+            if len(steps) == MOST_STEPS:
+                continue
+            passed = {start, *(step.there for step in steps)}
+            for relation in self._relations[here]:
+                if relation.left_table == relation.right_table:
+                    continue
+                there = relation.right_table if relation.left_table == here else relation.left_table
+                step = Step(relation, here, there)
+                # What merely shares a third thing is no partner: customers of one country are not linked by it.
+                shares = not step.to_one and any(each.to_one and not each.one_to_one for each in steps)
+                if there not in passed and not shares:
+                    number += 1
+                    heapq.heappush(waiting, (round(cost + weight(relation), 9), number, there, (*steps, step)))
+        return {
+            table: way
+            for table, way in settled.items()
+            if table == start or second.get(table, 1e9) - way.cost >= CLOSE
+        }
+
+
+def _strongest(relations: tuple[RelationFacts, ...]) -> list[RelationFacts]:
+    """The relations worth joining by: where keys between two tables are declared, no others between them."""
+    fit = [each for each in relations if each.confidence >= LEAST_CONFIDENCE and each.kind not in NOT_IN_SQL]
+    fit = [each for each in fit if each.cardinality != "n:m"]
+    declared = {frozenset((e.left_table, e.right_table)) for e in fit if e.provenance == "declared"}
+    return [
+        each
+        for each in fit
+        if each.provenance == "declared" or frozenset((each.left_table, each.right_table)) not in declared
+    ]

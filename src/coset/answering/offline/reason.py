@@ -1,0 +1,96 @@
+"""The offline reasoner: a question in, an answer or an honest refusal out, without any language model.
+
+In: a question, a router, a session, a state. Out: `Answered` or `Declined`. It is a small planner: words are aligned to
+names and values of the data, a grammar of question forms puts them in their places, the plan becomes one SELECT, and
+the deterministic checks look at what it gave. It knows common shapes of English questions and nothing about the world;
+whatever it is not sure of, it declines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from coset.answering.checks import CheckResult, PinnedShape, Proposal, run_checks
+from coset.answering.offline.compose import DIALECT, compose
+from coset.answering.offline.known import Known
+from coset.answering.offline.outcome import Answered, Declined, NotSure
+from coset.answering.offline.plan import Plan
+from coset.answering.offline.reading import read
+from coset.answering.offline.resolve import resolve
+from coset.answering.offline.slots import Placing
+from coset.errors import CosetError
+from coset.evidence.state import EvidenceState
+from coset.routing.router import Router
+from coset.session.query_session import QuerySession
+from coset.session.result import Result
+
+BUDGET = 4_000
+"""Tokens of the view: it is read by no model, so it may be larger than one that is."""
+SECONDS = 60.0
+
+
+def answer(question: str, router: Router, session: QuerySession, state: EvidenceState) -> Answered | Declined:
+    view = router.view(question, BUDGET)
+    try:
+        known = Known(router.objects, view)
+        plan, reading = resolve(Placing(read(question, known, router.anchors, session)).slots_of(), known)
+        tree = compose(plan, known)
+    except NotSure as reason:
+        return Declined(question, str(reason), view)
+    sql = tree.sql(dialect=DIALECT, pretty=True)
+    try:
+        result = session.sql(sql, seconds=SECONDS)
+        tied = _is_tied(plan, known, session)
+    except CosetError as error:
+        return Declined(question, f"the statement could not be run: {error}", view, sql)
+    if tied:
+        return Declined(question, f"more than {plan.limit} share the last place, and the question says no more", view, sql)
+    shape = _shape(plan, result)
+    value = _value(result, shape)
+    checks = run_checks(Proposal(value, (sql,), shape, result), session, state)
+    if reason := _doubt(checks, result):
+        return Declined(question, reason, view, sql, checks)
+    rows = tuple(result.rows())
+    return Answered(question, result.columns, rows, result.truncated, sql, shape, reading, checks, view)
+
+
+def _is_tied(plan: Plan, known: Known, session: QuerySession) -> bool:
+    """Whether the row after the last one asked for is as good as the last."""
+    if plan.limit is None or plan.order is None:
+        return False
+    tree = compose(replace(plan, limit=plan.limit + 1), known)
+    order = tree.args["order"].expressions[0].this
+    tree.set("expressions", [exp.alias_(order.copy(), "place")])
+    tree.set("distinct", None)
+    places = [row[0] for row in session.sql(tree.sql(dialect=DIALECT), seconds=SECONDS).rows()]
+    return len(places) > plan.limit and places[-1] == places[-2]
+
+
+def _shape(plan: Plan, result: Result) -> PinnedShape:
+    columns = result.columns
+    if plan.share or (len(columns) == 1 and plan.outputs[0].function and not plan.groups):
+        return PinnedShape("value", columns, 1)
+    if not plan.groups and all(output.function for output in plan.outputs):
+        return PinnedShape("row", columns, 1)
+    grain = "" if not plan.groups else "one row per " + (plan.per or ", ".join(plan.groups))
+    return PinnedShape("list" if len(columns) == 1 else "table", columns, None, grain if not plan.per else "")
+
+
+def _value(result: Result, shape: PinnedShape) -> object:
+    rows = result.rows()
+    if shape.form == "value":
+        return rows[0][0] if rows else None
+    return [row[0] for row in rows] if shape.form == "list" else [list(row) for row in rows]
+
+
+def _doubt(checks: tuple[CheckResult, ...], result: Result) -> str:
+    """Why a result is not trusted; empty when it is."""
+    if result.truncated:
+        return "the result has more rows than the limits let through"
+    rows = result.rows()
+    if not rows or all(cell is None for row in rows for cell in row):
+        return "the statement finds nothing, which may as well be a misreading"
+    bad = [check for check in checks if check.outcome in ("failed", "doubt")]
+    return f"a check is not content: {bad[0].name}: {bad[0].detail}" if bad else ""

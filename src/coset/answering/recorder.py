@@ -1,0 +1,47 @@
+"""What a run tells about itself while it goes, to whoever keeps the audit.
+
+In: a kind and plain data that JSON can hold; docs/answering.md lists the kinds with their keys. Out: nothing. Knows
+neither where steps are kept nor how they are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from coset.answering.audit.kept_result import KeptResult
+
+
+class Recorder(Protocol):
+    """Keeps one run. A step is kept before the next one begins."""
+
+    def step(self, kind: str, data: Mapping[str, Any]) -> None: ...
+
+    def keep_messages(self, messages: bytes | str) -> None:
+        """Keep all that is needed to go on from here another day, as JSON; the newest counts."""
+        ...
+
+    def keep_result(self, result: KeptResult) -> None:
+        """Keep what a statement of the answer gave, so that it can be compared on another day."""
+        ...
+
+    def keep_table(self, name: str, table: Any) -> None:
+        """Keep a temporary table that no statement can make again."""
+        ...
+
+
+class ForgetfulRecorder:
+    """For callers that keep no audit."""
+
+    def step(self, kind: str, data: Mapping[str, Any]) -> None:
+        return None
+
+    def keep_messages(self, messages: bytes | str) -> None:
+        return None
+
+    def keep_result(self, result: KeptResult) -> None:
+        return None
+
+    def keep_table(self, name: str, table: Any) -> None:
+        return None

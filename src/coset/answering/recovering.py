@@ -1,0 +1,44 @@
+"""More evidence for the agent in learned mode, by reference, by its name in SQL, or by words.
+
+In: what the agent wrote. Out: text within a budget of tokens, as `coset recover` gives it. Knows no question.
+"""
+
+from __future__ import annotations
+
+from coset.environment.configuration import Environment
+from coset.errors import Mistake
+from coset.routing.objects_of_state import StateObjects
+from coset.routing.recover import recover
+from coset.routing.search import search
+
+BUDGET = 1_500
+
+
+class LearnedRecover:
+    """Reads the state when it is first asked, and again when it was written since."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._folder = environment.state_folder
+        self._objects: StateObjects | None = None
+
+    def __call__(self, what: str) -> str:
+        if self._objects is None or self._objects.is_stale():
+            self._objects = StateObjects(self._folder)
+        objects = self._objects
+        try:
+            return recover(objects, _reference(objects, what), BUDGET).text
+        except Mistake:
+            return search(objects, what, BUDGET).text
+
+
+def _reference(objects: StateObjects, what: str) -> str:
+    """The reference behind a name as SQL writes it: `shop.orders`, `shop.orders.amount`."""
+    written = what.replace('"', "").strip()
+    bare = written.lower()
+    for reference, table in objects.tables.items():
+        name = table.sql_name.replace('"', "").lower()
+        if bare == name:
+            return reference
+        if bare.startswith(f"{name}."):
+            return f"{reference}.{written[len(name) + 1 :]}"
+    return what.strip().strip("[]")

@@ -1,0 +1,63 @@
+"""What is kept of a run so that it can go on another day: the conversation, the records, the statements.
+
+In: a run between two steps. Out: JSON, and back. Results are kept as the statements that gave them: they are run again
+on the data of the day when they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from coset.answering.answer import Mode
+from coset.answering.named_results import NamedResults
+from coset.answering.records import Records
+from coset.answering.usage import StepUsage
+from coset.errors import Mistake
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
+
+class Sitting(BaseModel):
+    """A run as it was between two steps."""
+
+    model_config = ConfigDict(frozen=True)
+    mode: Mode
+    messages: list[Any]
+    statements: list[str]
+    records: Records | None
+    usage: list[StepUsage]
+
+    @classmethod
+    def of(
+        cls,
+        mode: Mode,
+        messages: Sequence[ModelMessage],
+        results: NamedResults,
+        records: Records | None,
+        usage: Sequence[StepUsage],
+    ) -> Sitting:
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+        return cls(
+            mode=mode,
+            messages=ModelMessagesTypeAdapter.dump_python(list(messages), mode="json"),
+            statements=[each.sql for each in results.known.values()],
+            records=records,
+            usage=list(usage),
+        )
+
+    @classmethod
+    def read(cls, kept: bytes | str) -> Sitting:
+        try:
+            return cls.model_validate_json(kept)
+        except ValidationError:
+            raise Mistake("what was kept of this run is of another version of coset: ask the question again") from None
+
+    def conversation(self) -> list[ModelMessage]:
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+        return ModelMessagesTypeAdapter.validate_python(self.messages)

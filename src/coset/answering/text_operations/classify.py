@@ -1,0 +1,193 @@
+"""Thousands of texts into categories with few calls of a model.
+
+In: texts, categories, a labeller. Out: `Classified`: a category for each text, who gave it and how sure it is, and the
+accuracy to expect. The model labels a sample; a local classifier learns from it and labels the rest; the texts it is
+least sure of go back to the model, as far as the budget goes. Few texts are all read by the model. Knows no table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coset.answering.text_operations.classifier import fit_classifier
+from coset.answering.text_operations.label_cache import LabelCache
+from coset.answering.text_operations.labelling import Budget, Labeller, Labels
+from coset.answering.text_operations.text_features import Encode, text_vectors, word_features
+from coset.errors import CosetError, Mistake
+
+LEAST_LABELS = 10
+SURE = 0.97
+"""From here on a label of the classifier is not asked about again."""
+ROUNDS = 3
+FIRST_SHARE = 0.5
+NEAR_CATEGORIES = 0.3
+"""Of the first sample, the part taken from the texts nearest to each category: seldom ones would be missed."""
+By = Literal["model", "classifier", ""]
+
+
+@dataclass(frozen=True)
+class Classified:
+    """The categories of the texts, in their order; None where a text fits none, or is empty."""
+
+    categories: tuple[str, ...]
+    labels: tuple[str | None, ...]
+    confidence: NDArray[np.float64]
+    by: tuple[By, ...]
+    expected_accuracy: float | None
+    """The share of the labels that the model would give as well; None when there are too few labels to say."""
+    checked_on: int
+    """How many labels, picked at random and not seen in training, that was measured on."""
+    texts: int
+    """Different texts."""
+    asked: int
+    remembered: int
+    calls: int
+    refused: int
+    problem: str
+
+    @property
+    def counts(self) -> dict[str | None, int]:
+        found = Counter(self.labels)
+        return {label: found[label] for label in (*self.categories, None) if found[label]}
+
+
+async def classify(
+    texts: Sequence[str | None],
+    categories: Sequence[str],
+    labeller: Labeller,
+    encode: Encode,
+    *,
+    model: str = "",
+    instruction: str = "",
+    budget: Budget | None = None,
+    cache: LabelCache | None = None,
+) -> Classified:
+    """`labeller` gives for each text one of the categories, or None for none of them. `model` and `instruction` are
+    part of what is remembered: another model, or other words, may label otherwise."""
+    categories = tuple(categories)
+    if len(set(categories)) != len(categories) or len(categories) < 2 or not all(categories):
+        raise Mistake(f"classify needs at least two different categories; these are {', '.join(categories) or 'none'}")
+    question = json.dumps(["classify", model, instruction, list(categories)], ensure_ascii=False)
+    labels = Labels(
+        labeller, budget or Budget(), cache, question, is_valid=lambda label: label is None or label in categories
+    )
+    distinct = list(dict.fromkeys(text for text in texts if text and text.strip()))
+    labels.recall(distinct)
+    drawn = _drawn(distinct)
+    if len([text for text in distinct if text not in labels.known]) <= labels.left:
+        await labels.ask(distinct)
+        return _answer(texts, categories, labels, distinct, None, 0)
+    vectors = text_vectors(distinct, encode)
+    likeness = np.asarray(vectors @ encode(list(categories)).T)
+    await labels.ask(_first_sample(distinct, drawn, likeness, labels.left))
+    if len(labels.known) < LEAST_LABELS:
+        why = labels.problem or f"only {len(labels.known)} of {labels.asked} labels could be used"
+        raise CosetError(f"the texts could not be classified: {why}")
+    features = np.hstack([vectors, word_features(distinct)])
+    learned = _Learned(distinct, features, categories, labels)
+    for round_number in range(ROUNDS):
+        unsure = learned.unsure()
+        if not unsure or not labels.left:
+            break
+        await labels.ask(unsure[: max(1, labels.left // (ROUNDS - round_number))])
+        learned = _Learned(distinct, features, categories, labels)
+    at_random = {text for text in drawn[: labels.budget.texts] if text in labels.known}
+    return _answer(texts, categories, labels, distinct, learned, len(at_random), at_random)
+
+
+class _Learned:
+    """A classifier fitted on the labels there are, and what it says of all texts."""
+
+    def __init__(
+        self, texts: Sequence[str], features: NDArray[np.float32], categories: Sequence[str], labels: Labels
+    ) -> None:
+        self.texts = texts
+        classes: list[str | None] = [*categories, None]
+        self.labelled = np.array([number for number, text in enumerate(texts) if text in labels.known], dtype=np.int64)
+        given = np.array([classes.index(labels.known[texts[number]]) for number in self.labelled], dtype=np.int64)
+        fitted = fit_classifier(features[self.labelled], given, len(classes))
+        # A class that no label names cannot be told from the bias: it is never predicted.
+        seen = np.isin(np.arange(len(classes)), given)
+        probabilities = np.where(seen, fitted.probabilities(features), 0.0)
+        self.probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
+        self.predicted = [classes[place] for place in self.probabilities.argmax(axis=1)]
+        self.confidence = self.probabilities.max(axis=1)
+        held_out = np.where(seen, fitted.left_out, 0.0)
+        self.right_when_left_out = dict(
+            zip((texts[number] for number in self.labelled), held_out.argmax(axis=1) == given, strict=True)
+        )
+
+    def unsure(self) -> list[str]:
+        """The texts whose label is least sure, worst first."""
+        known = set(self.labelled.tolist())
+        order = np.argsort(self.confidence, kind="stable")
+        return [self.texts[n] for n in order if n not in known and self.confidence[n] < SURE]
+
+
+def _drawn(texts: Sequence[str]) -> list[str]:
+    """The texts in an order that is random and always the same."""
+    return sorted(texts, key=lambda text: hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+
+
+def _first_sample(texts: Sequence[str], drawn: Sequence[str], likeness: NDArray[np.float32], left: int) -> list[str]:
+    """`likeness`: of each text to each category."""
+    wanted = min(len(texts), max(LEAST_LABELS, round(left * FIRST_SHARE)), left)
+    near_each = int(wanted * NEAR_CATEGORIES / likeness.shape[1])
+    chosen: dict[str, None] = {}
+    for column in likeness.T:
+        best = np.argsort(-column, kind="stable")[:near_each]
+        chosen.update(dict.fromkeys(texts[number] for number in best))
+    for text in drawn:
+        if len(chosen) >= wanted:
+            break
+        chosen.setdefault(text)
+    # In the drawn order, so that a model that fails half-way has seen some of everything.
+    return [text for text in drawn if text in chosen]
+
+
+def _answer(
+    texts: Sequence[str | None],
+    categories: tuple[str, ...],
+    labels: Labels,
+    distinct: Sequence[str],
+    learned: _Learned | None,
+    checked_on: int,
+    at_random: set[str] | None = None,
+) -> Classified:
+    place = {text: number for number, text in enumerate(distinct)}
+    given: list[str | None] = []
+    confidence = np.zeros(len(texts))
+    by: list[By] = []
+    for number, text in enumerate(texts):
+        if text is not None and text in labels.known:
+            given.append(labels.known[text])
+            confidence[number] = 1.0
+            by.append("model")
+        elif text is not None and text in place and learned is not None:
+            given.append(learned.predicted[place[text]])
+            confidence[number] = learned.confidence[place[text]]
+            by.append("classifier")
+        else:
+            given.append(None)
+            by.append("")
+    accuracy: float | None = 1.0 if learned is None and any(by) else None
+    if learned is not None and at_random:
+        # Texts that the classifier finds hard went to the model, so the rest is easier than the sample: its own
+        # calibrated confidence speaks for the rest, the held-out labels keep it honest.
+        rest = [value for value, who in zip(confidence, by, strict=True) if who == "classifier"]
+        held_out = float(np.mean([learned.right_when_left_out[text] for text in sorted(at_random)]))
+        sure = float(np.mean(rest)) if rest else 1.0
+        share = len(rest) / max(1, sum(1 for who in by if who))
+        accuracy = (1 - share) + share * min(sure, held_out + (1 - held_out) / 2)
+    return Classified(
+        categories, tuple(given), confidence, tuple(by), accuracy, checked_on, len(distinct), labels.asked,
+        labels.remembered, labels.calls, labels.refused, labels.problem,
+    )  # fmt: skip

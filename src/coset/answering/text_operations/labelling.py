@@ -1,0 +1,103 @@
+"""Labels from a model, in batches, within a budget, each text asked once and remembered by its content.
+
+In: texts and a labeller: any function, plain or async, that takes a batch of texts and gives as many labels. Out: a
+label for each text that could be asked. What was asked before, of the same model in the same words, costs nothing. Does
+not know what a label is: a category, or the fields of a text.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from coset.answering.text_operations.label_cache import LabelCache
+from coset.errors import CosetError, Mistake
+
+Labeller = Callable[[Sequence[str]], Sequence[Any] | Awaitable[Sequence[Any]]]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a text operation may ask of the model."""
+
+    texts: int = 200
+    """How many different texts the model may read."""
+    batch: int = 20
+    """How many of them in one call."""
+    letters: int = 2_000
+    """Of a longer text the model reads the beginning and the end."""
+
+    def __post_init__(self) -> None:
+        if self.texts < 1 or self.batch < 1 or self.letters < 40:
+            raise Mistake("a text operation needs at least one text to read, one a call, and 40 letters of each")
+
+
+@dataclass
+class Labels:
+    """The labels of one operation, as they come in."""
+
+    labeller: Labeller
+    budget: Budget
+    cache: LabelCache | None = None
+    question: str = ""
+    """What makes a label another one: the model's name, the operation, the categories or fields."""
+    is_valid: Callable[[Any], bool] = lambda label: True
+    known: dict[str, Any] = field(default_factory=dict)
+    _tried: set[str] = field(default_factory=set)
+    """Texts that were asked about, also those whose label could not be used: none is asked about twice."""
+    calls: int = 0
+    asked: int = 0
+    remembered: int = 0
+    refused: int = 0
+    """Labels that were none of those asked for."""
+    problem: str = ""
+    """Why the model could not be asked to the end, if it could not."""
+
+    @property
+    def left(self) -> int:
+        return 0 if self.problem else max(0, self.budget.texts - self.asked)
+
+    def recall(self, texts: Sequence[str]) -> None:
+        """Take what is remembered of these texts; it costs nothing."""
+        missing = [text for text in texts if text not in self.known]
+        if self.cache is None or not missing:
+            return
+        found = {text: label for text, label in self.cache.find(self.question, missing).items() if self.is_valid(label)}
+        self.known.update(found)
+        self.remembered += len(found)
+
+    async def ask(self, texts: Sequence[str]) -> None:
+        """Ask for these texts, as far as the budget goes. A failure of the model ends the asking and is told."""
+        self.recall(texts)
+        wanted = [text for text in dict.fromkeys(texts) if text not in self.known and text not in self._tried]
+        wanted = wanted[: self.left]
+        for begin in range(0, len(wanted), self.budget.batch):
+            batch = wanted[begin : begin + self.budget.batch]
+            self._tried.update(batch)
+            try:
+                labels = await self._call([self._shown(text) for text in batch])
+            except CosetError as error:
+                self.problem = str(error)
+                return
+            fresh = {text: label for text, label in zip(batch, labels, strict=True) if self.is_valid(label)}
+            self.refused += len(batch) - len(fresh)
+            self.known.update(fresh)
+            if self.cache is not None:
+                self.cache.keep(self.question, fresh)
+
+    async def _call(self, batch: Sequence[str]) -> Sequence[Any]:
+        self.calls += 1
+        self.asked += len(batch)
+        answer = self.labeller(batch)
+        labels = await answer if inspect.isawaitable(answer) else answer
+        if len(labels) != len(batch):
+            raise CosetError(f"the model gave {len(labels)} labels for {len(batch)} texts")
+        return labels
+
+    def _shown(self, text: str) -> str:
+        if len(text) <= self.budget.letters:
+            return text
+        half = self.budget.letters // 2
+        return f"{text[:half]} … {text[-half:]}"

@@ -1,0 +1,160 @@
+"""The agent's `classify` and `extract`: what texts say, by meaning, as a table that later SQL reads.
+
+In: a SELECT of keys and a text column, and what is wanted of the texts. Out: a temporary table of its rows with the new
+columns. The text operations ask the model for few of the texts, and none flows through the agent. The table is kept
+with the run, because no statement could make it again.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+import sqlglot
+from pydantic import Field
+
+from coset.answering.agent_tools import Arguments, Outcome, ToolOffer
+from coset.answering.labelling import TextReader
+from coset.answering.named_results import NamedResults
+from coset.answering.quoting import cell, one_line
+from coset.answering.recorder import Recorder
+from coset.answering.records import References, Text
+from coset.answering.text_operations import (
+    Candidate,
+    Classified,
+    Extracted,
+    LabelCache,
+    classify_column,
+    extract_columns,
+    facet_candidates,
+)
+from coset.environment.configuration import Environment
+from coset.errors import Mistake
+from coset.evidence.lookup import resolve
+from coset.evidence.state import EvidenceState
+from coset.session.query_session import QuerySession
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ClassifyArguments(Arguments):
+    query: Annotated[str, Field(description="SELECT of keys and the text column")]
+    column: str
+    categories: References
+    question: Annotated[Text, Field(description="what tells them apart, in a sentence")] = ""
+
+
+class ExtractArguments(Arguments):
+    query: Annotated[str, Field(description="SELECT of keys and the text column")]
+    column: str
+    fields: References
+    question: Annotated[Text, Field(description="what the fields mean, in a sentence")] = ""
+
+
+class TextTools:
+    """Text operations of one question."""
+
+    def __init__(
+        self,
+        reader: TextReader,
+        session: QuerySession,
+        results: NamedResults,
+        environment: Environment,
+        recorder: Recorder,
+    ) -> None:
+        self._reader, self._session, self._results = reader, session, results
+        self._environment, self._recorder = environment, recorder
+        self._made = 0
+
+    @property
+    def offers(self) -> dict[str, ToolOffer]:
+        return {
+            "classify": ToolOffer(ClassifyArguments, self._classify),
+            "extract": ToolOffer(ExtractArguments, self._extract),
+        }
+
+    async def _classify(self, arguments: ClassifyArguments) -> Outcome:
+        made = await classify_column(
+            self._session,
+            self._results.whole(arguments.query),
+            arguments.column,
+            arguments.categories,
+            lambda batch: self._reader.classify(batch, arguments.categories, arguments.question),
+            self._encoder.encode,
+            name=self._next_name(),
+            model=self._reader.exchange.model.choice.text,
+            instruction=arguments.question,
+            cache=LabelCache(self._environment.state_folder),
+        )
+        return self._outcome(made.name, made.table, made.found, _categories(made.found))
+
+    async def _extract(self, arguments: ExtractArguments) -> Outcome:
+        made = await extract_columns(
+            self._session,
+            self._results.whole(arguments.query),
+            arguments.column,
+            arguments.fields,
+            lambda batch: self._reader.extract(batch, arguments.fields, arguments.question),
+            name=self._next_name(),
+            candidates=self._known_expressions(arguments.query, arguments.column),
+            model=self._reader.exchange.model.choice.text,
+            instruction=arguments.question,
+            cache=LabelCache(self._environment.state_folder),
+        )
+        return self._outcome(made.name, made.table, made.found, _fields(made.found))
+
+    def _known_expressions(self, query: str, column: str) -> tuple[Candidate, ...]:
+        """The text facets that the evidence state has of the column, where the statement says whose column it is."""
+        try:
+            tables = sqlglot.parse_one(query, dialect="duckdb").find_all(sqlglot.exp.Table)
+            names = {table.name for table in tables}
+        except (sqlglot.errors.SqlglotError, RecursionError):
+            return ()
+        with EvidenceState.read(self._environment.state_folder) as state:
+            for name in sorted(names):
+                try:
+                    return facet_candidates(state, resolve(state, f"{name}.{column}"))
+                except Mistake:
+                    continue  # Not a table of the environment, or not its column.
+        return ()
+
+    def _next_name(self) -> str:
+        self._made += 1
+        return f"labels_{self._made}"
+
+    def _outcome(self, written: str, table: pa.Table, found: Classified | Extracted, told: str) -> Outcome:
+        name = written.replace('"', "")
+        self._recorder.keep_table(name.rpartition(".")[2], table)
+        problem = f" Not all could be asked: {one_line(found.problem, 160)}" if found.problem else ""
+        columns = ", ".join(table.column_names)
+        return Outcome(
+            f"{name} ({one_line(columns)}): {table.num_rows:,} rows, {found.texts:,} different texts, {found.asked:,} "
+            f"read by the model. {told}.{problem}",
+            kept={"name": name, "rows": table.num_rows, "asked": found.asked, "calls": found.calls},
+        )
+
+    @cached_property
+    def _encoder(self) -> Any:
+        from coset.identities.model import load_model
+
+        return load_model(self._environment.identities_file).text_encoder
+
+
+def _categories(found: Classified) -> str:
+    names = {label: "none of them" if label is None else cell(label, 60) for label in found.counts}
+    counts = ", ".join(f"{names[label]} {count:,}" for label, count in found.counts.items())
+    return f"{counts}; {_sure(found.expected_accuracy)}"
+
+
+def _fields(found: Extracted) -> str:
+    told = []
+    for field in found.fields:
+        read = sum(1 for value in found.values[field] if value is not None)
+        unread = f", {found.unread(field):,} texts unread" if found.unread(field) else ""
+        told.append(f"{cell(field, 60)} in {read:,} rows{unread}, {_sure(found.expected_accuracy[field])}")
+    return "; ".join(told)
+
+
+def _sure(accuracy: float | None) -> str:
+    return f"expected accuracy {accuracy:.0%}" if accuracy is not None else "accuracy unknown"

@@ -1,0 +1,126 @@
+"""Tables that live as long as a session: results and labels that later statements read as `result.name`.
+
+In: a name and an Arrow table. Out: a source like any other, whose tables lie as Parquet files in the session's own
+folder, so that the guard, the planner and the worker need no second way of reading. `result` is the name that no source
+of a user may have. The files are never changed, only replaced, and go when the session closes. Does not know what the
+rows mean, nor who made them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coset.environment.scan import EVERYTHING, Scan
+from coset.environment.source import Column, InPlace, Source, SourceSettings, Table, unique_names
+from coset.errors import CosetError, LimitReached, Mistake, TableVanished
+from coset.session.local_tables import literal, quoted
+from coset.session.snapshots import file_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CATALOG = "result"
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+MOST_TABLES = 200
+MOST_BYTES = 2 * 2**30
+
+
+class TemporaryTables(Source):
+    """The temporary tables of one session."""
+
+    kind = "temporary"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(SourceSettings(name=CATALOG, location=str(folder), kind=self.kind))
+        self._folder = folder
+        self._numbers = itertools.count()
+        self._held: dict[str, tuple[Table, Path]] = {}
+
+    def add(self, name: str, rows: pa.Table, types: Sequence[str] | None = None) -> str:
+        """Keep rows under a name, in place of an earlier table of that name; how SQL writes it. `types` are DuckDB's
+        own for the columns, where Arrow cannot say them (HUGEINT)."""
+        if not NAME.fullmatch(name):
+            raise Mistake(f"'{name}' cannot name a temporary table: use letters, digits and _, a letter first")
+        if name.lower() not in self._held and len(self._held) >= MOST_TABLES:
+            raise LimitReached(f"there are {MOST_TABLES} temporary tables: use the name of one that is not needed")
+        if not rows.column_names:
+            raise Mistake(f"the temporary table '{name}' has no column: select at least one")
+        path = self._folder / f"{next(self._numbers)}.parquet"
+        table = self._write(name, rows, types, path)
+        earlier = self._held.get(name.lower())
+        held = sum(path.stat().st_size for kept, (_, path) in self._held.items() if kept != name.lower())
+        if held + path.stat().st_size > MOST_BYTES:
+            path.unlink()
+            raise LimitReached(f"the temporary tables together would be larger than {MOST_BYTES:,} bytes: keep less")
+        self._held[name.lower()] = (table, path)
+        if earlier is not None:
+            earlier[1].unlink(missing_ok=True)
+        return f"{CATALOG}.{quoted(name)}"
+
+    def find(self, parts: Sequence[str]) -> Table:
+        """The table that `result.name` names, ignoring case."""
+        plain = len(parts) == 2 or (len(parts) == 3 and parts[1].lower() == "main")
+        held = self._held.get(parts[-1].lower()) if plain else None
+        if held is None:
+            known = ", ".join(f"{CATALOG}.{table.name}" for table, _ in self._held.values())
+            raise Mistake(
+                f"there is no temporary table '{'.'.join(parts)}': "
+                + (f"there are {known}" if known else "none was made in this session")
+            )
+        return held[0]
+
+    def tables(self) -> list[Table]:
+        return [table for table, _ in self._held.values()]
+
+    def change_token(self, table: Table) -> str | None:
+        return self._path(table).name
+
+    def in_place(self, table: Table) -> InPlace | None:
+        path = self._path(table)
+        casts = ", ".join(f"CAST({quoted(column.name)} AS {column.type})" for column in table.columns)
+        return InPlace(sql=f"(SELECT {casts} FROM read_parquet({literal(str(path))}))", paths=(path,))
+
+    def read(self, table: Table, scan: Scan = EVERYTHING) -> pa.RecordBatchReader:
+        from pyarrow import parquet
+
+        rows = parquet.read_table(self._path(table), columns=list(scan.columns) if scan.columns else None)
+        return rows.to_reader()
+
+    def _path(self, table: Table) -> Path:
+        held = self._held.get(table.name.lower())
+        if held is None or held[0] is not table:
+            raise TableVanished(f"the temporary table '{CATALOG}.{table.name}' was replaced while it was read")
+        return held[1]
+
+    def _write(self, name: str, rows: pa.Table, types: Sequence[str] | None, path: Path) -> Table:
+        import duckdb
+
+        self._folder.mkdir(parents=True, exist_ok=True)
+        names = unique_names(rows.column_names)
+        arriving = rows.rename_columns(names)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        try:
+            with duckdb.connect(":memory:", config={"python_enable_replacements": "false"}) as connection:
+                connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+                connection.register("arriving", arriving)
+                described = connection.execute("DESCRIBE arriving").fetchall()
+                kinds = list(types) if types is not None else [str(row[1]) for row in described]
+                casts = ", ".join(
+                    f"CAST({quoted(column)} AS {file_type(kind)}) AS {quoted(column)}"
+                    for column, kind in zip(names, kinds, strict=True)
+                )
+                connection.execute(
+                    f"COPY (SELECT {casts} FROM arriving) TO {literal(str(part))} (FORMAT parquet, COMPRESSION lz4_raw)"
+                )
+            part.replace(path)
+        except duckdb.Error as error:
+            raise CosetError(f"the temporary table '{name}' could not be kept: {str(error).splitlines()[0]}") from error
+        finally:
+            part.unlink(missing_ok=True)
+        columns = tuple(Column(column, kind, column, kind) for column, kind in zip(names, kinds, strict=True))
+        return Table(name, name, columns, rows=rows.num_rows, rows_exact=True)

@@ -1,0 +1,176 @@
+"""`coset ask`: a question in words, answered with the queries behind it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from coset.errors import Mistake
+from coset.surfaces.command_line.output import (
+    cell,
+    console,
+    environment_option,
+    json_option,
+    json_value,
+    print_json,
+    waiting,
+)
+
+if TYPE_CHECKING:
+    from coset.answering.answer import Answer
+
+SHOWN_ROWS = 50
+
+
+@click.command(name="ask")
+@click.argument("question", required=False)
+@click.option(
+    "--model", metavar="MODEL", help="The model: anthropic:NAME, openai:NAME, google:NAME, ollama:NAME, or URL#NAME."
+)
+@click.option("--arbiter-model", metavar="MODEL", help="Another model for the arbiter. [default: as --model]")
+@click.option("--text-model", metavar="MODEL", help="Another model to read texts with. [default: as --model]")
+@click.option("--core", is_flag=True, help="Without roles, routing and records: the plain schema, for comparison.")
+@click.option("--interactive", is_flag=True, help="Ask back when the question can be read in several ways.")
+@click.option("--budget", type=click.IntRange(100), help="Tokens of evidence. [default: 2000; 8000 with --core]")
+@click.option("--steps", type=click.IntRange(1), default=12, show_default=True, help="The most steps of the agent.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    default=200_000,
+    show_default=True,
+    help="The most tokens for a question.",
+)
+@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="The most this may cost.")
+@click.option(
+    "--timeout", type=click.FloatRange(0.1), default=180.0, show_default=True, help="Seconds a model has for one reply."
+)
+@click.option(
+    "--verify",
+    type=click.Choice(["none", "auto"]),
+    default="auto",
+    show_default=True,
+    help="Check the answer by counting.",
+)
+@click.option("--resume", type=click.IntRange(1), metavar="RUN", help="Go on with a run that was not answered.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the answer alone.")
+@environment_option
+@json_option
+def command(
+    question: str | None,
+    model: str | None,
+    arbiter_model: str | None,
+    text_model: str | None,
+    core: bool,
+    interactive: bool,
+    budget: int | None,
+    steps: int,
+    max_tokens: int,
+    max_cost: float | None,
+    timeout: float,
+    verify: Literal["none", "auto"],
+    resume: int | None,
+    quiet: bool,
+    environment_path: str | None,
+    as_json: bool,
+) -> None:
+    """Answer QUESTION over all sources, with the queries behind the answer.
+
+    A model decides what the question means in terms of your data, computes it with read-only SQL, and checks it. Its
+    key comes from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY; COSET_MODEL_KEY for an address).
+    The model may also be set in coset.yaml (models:) or as COSET_MODEL. Every run is kept: see coset runs.
+
+    Exit code 1 when it stopped without an answer: at a limit, or because the model failed.
+    """
+    from coset.environment.configuration import load_environment
+
+    if (question is None) == (resume is None):
+        raise Mistake("give one question, or the run to go on with: --resume RUN")
+    if interactive and not sys.stdin.isatty():
+        raise Mistake("--interactive needs a terminal to ask at: leave it out")
+    environment = load_environment(environment_path)
+    from coset.answering.ask import AskOptions
+    from coset.answering.kept_run import answer_data, ask_and_keep, go_on
+    from coset.answering.usage import Limits
+
+    def answered() -> tuple[Answer, int]:
+        if resume is not None:
+            return go_on(resume, environment, options)
+        return ask_and_keep(question or "", environment, options)
+
+    options = AskOptions(
+        model=model,
+        arbiter_model=arbiter_model,
+        text_model=text_model,
+        core=core,
+        budget=budget,
+        limits=Limits(steps, max_tokens, max_cost, timeout),
+        ask_user=_ask_user if interactive else None,
+        verify=verify,
+    )
+    # A person who is asked back must not have a spinner over the question.
+    if interactive:
+        answer, number = answered()
+    else:
+        with waiting("answering"):
+            answer, number = answered()
+    if as_json:
+        print_json({**json_value(answer_data(answer)), "run": number})
+    else:
+        _show(answer, number, quiet)
+    if answer.stopped:
+        raise click.exceptions.Exit(1)
+
+
+def _ask_user(question: str, choices: tuple[str, ...]) -> str:
+    click.echo(cell(question, 1_000), err=True)
+    for number, choice in enumerate(choices, start=1):
+        click.echo(f"  {number}. {cell(choice, 400)}", err=True)
+    said = str(click.prompt("a number, or in your own words" if choices else "you", err=True)).strip()
+    return choices[int(said) - 1] if said.isdecimal() and 1 <= int(said) <= len(choices) else said
+
+
+def _show(answer: Answer, number: int, quiet: bool) -> None:
+    if answer.stopped:
+        click.echo(f"no answer: {cell(answer.stopped, 400)}", err=True)
+        if answer.rows:
+            click.echo("the last result it had:", err=True)
+    elif answer.text:
+        for line in answer.text.splitlines():
+            click.echo(cell(line, 4_000))
+    elif not answer.rows:
+        click.echo("no rows: the statement ran and found nothing")
+    if answer.rows and (answer.stopped or not answer.text):
+        _show_rows(answer)
+    if quiet:
+        return
+    for title, lines in (("assumed", answer.assumptions), ("other readings", answer.readings)):
+        for line in lines:
+            click.echo(f"{title}: {cell(line, 600)}", err=True)
+    for check in answer.checks:
+        if check.outcome in {"failed", "doubt"}:
+            click.echo(f"{check.outcome}: {cell(check.name, 40)}: {cell(check.detail, 600)}", err=True)
+    for statement in answer.sql:
+        click.echo("\n" + "\n".join(cell(line, 4_000) for line in statement.splitlines()), err=True)
+    price = f", ${answer.cost:.4f}" if answer.cost is not None else ""
+    calls = f"{len(answer.steps)} {'request' if len(answer.steps) == 1 else 'requests'}"
+    click.echo(
+        f"\nconfidence {answer.confidence:.2f}, {calls}, {answer.tokens:,} tokens{price}; run {number}", err=True
+    )
+
+
+def _show_rows(answer: Answer) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table as Grid
+
+    grid = Grid(box=box.SIMPLE_HEAD, header_style="bold")
+    for name in answer.columns:
+        grid.add_column(escape(cell(name)), overflow="fold")
+    for row in answer.rows[:SHOWN_ROWS]:
+        grid.add_row(*[escape(cell(value, 2_000)) for value in row])
+    console().print(grid)
+    if len(answer.rows) > SHOWN_ROWS or answer.truncated:
+        more = "more than " if answer.truncated else ""
+        click.echo(f"{SHOWN_ROWS} of {more}{len(answer.rows):,} rows; --json has them all", err=True)

@@ -1,0 +1,88 @@
+"""`coset run N`: one run as a readable trace, or its statements run again on today's data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from coset.errors import Mistake
+from coset.surfaces.command_line.output import cell, copying_progress, environment_option, json_option, print_json
+
+if TYPE_CHECKING:
+    from coset.answering.audit.runs import Runs
+    from coset.environment.configuration import Environment
+
+
+@click.command(name="run")
+@click.argument("number", type=click.IntRange(1))
+@click.option("--replay", "is_replay", is_flag=True, help="Run its statements again, without a model, and compare.")
+@click.option("--resume", "is_resumed", is_flag=True, help="Go on with it, if it was not answered.")
+@click.option("--model", help="With --resume: the model to go on with. [default: as for coset ask]")
+@click.option("--whole", is_flag=True, help="Cut no text.")
+@environment_option
+@json_option
+@click.pass_context
+def command(
+    context: click.Context,
+    number: int,
+    is_replay: bool,
+    is_resumed: bool,
+    model: str | None,
+    whole: bool,
+    environment_path: str | None,
+    as_json: bool,
+) -> None:
+    """Show run NUMBER: the question, the view, the records, every step with what it cost, the answer and its checks.
+
+    With --replay the statements behind the answer run again on today's data, without a model, and each is said to give
+    the same, something else, or not to run. The exit code is 0 when the answer still holds, 1 otherwise. --resume is
+    short for coset ask --resume NUMBER, which has more options.
+    """
+    from coset.answering.audit.runs import Runs
+    from coset.answering.audit.trace import trace
+    from coset.environment.configuration import load_environment
+
+    if is_replay + is_resumed + whole > 1:
+        raise Mistake("--replay, --resume and --whole are three different things to do with a run: choose one")
+    if model is not None and not is_resumed:
+        raise Mistake("--model belongs to --resume: showing and replaying a run need no model")
+    if is_resumed:
+        from coset.surfaces.command_line.ask import command as ask
+
+        context.invoke(ask, resume=number, model=model, environment_path=environment_path, as_json=as_json)
+        return
+    environment = load_environment(environment_path)
+    runs = Runs(environment.state_folder)
+    if is_replay:
+        _replay(environment, runs, number, as_json)
+        return
+    run = runs.run(number)
+    if as_json:
+        print_json(asdict(run))
+        return
+    for line in trace(run, whole=whole):
+        click.echo(cell(line, 10**9))
+
+
+def _replay(environment: Environment, runs: Runs, number: int, as_json: bool) -> None:
+    from coset.answering.audit.replay import replay
+    from coset.session import QuerySession
+
+    with copying_progress() as progress, QuerySession(environment, progress=progress) as session:
+        outcome = replay(runs, number, session)
+    if as_json:
+        print_json(asdict(outcome))
+    else:
+        said = {
+            "same": "the answer still holds",
+            "changed": "the data changed under the answer",
+            "cannot be run": "the answer cannot be checked",
+        }
+        click.echo(f"run {number}: {outcome.verdict}: {said[outcome.verdict]}")
+        for statement in outcome.statements:
+            click.echo(f"\n  {statement.verdict}: {cell(statement.detail, 600)}")
+            click.echo(f"  {cell(statement.sql, 2000)}")
+    if outcome.verdict != "same":
+        raise click.exceptions.Exit(1)

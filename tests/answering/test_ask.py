@@ -1,0 +1,311 @@
+"""`ask` from question to answer, over real sources and real HTTP: both modes, kept runs, schema-only sources, bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answering.small_company import CUSTOMERS, comprehended, copied, make
+from answering.wire_servers import Fail, Say, Wire, call
+from coset.answering.ask import AskOptions, ask
+from coset.answering.audit import Runs, replay
+from coset.answering.exchange import Retries
+from coset.answering.failures import ModelFailed
+from coset.answering.kept_run import ask_and_keep, go_on
+from coset.answering.usage import Limits
+from coset.environment.configuration import Environment, load_environment
+from coset.errors import Mistake
+from coset.routing.model import ABOUT_FILE, shipped_folder
+from coset.routing.view import EvidenceView, LeftOut, ViewColumn, ViewTable
+from coset.session.query_session import QuerySession
+
+QUESTION = "How many customers are in Bern?"
+COUNT = "SELECT count(*) AS n FROM crm.customers WHERE city = 'Bern'"
+DONE = call("answer", text="20", results=["result_1"], confidence=0.9)
+FAST = Retries(attempts=2, first_seconds=0.01)
+ROUTED = (shipped_folder() / ABOUT_FILE).exists()
+needs_routing = pytest.mark.skipif(not ROUTED, reason="the routing weights are not there: make them with coset train")
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return comprehended(tmp_path_factory.mktemp("company"))
+
+
+@pytest.fixture
+def environment(original: Environment, tmp_path: Path) -> Environment:
+    return copied(original, tmp_path)
+
+
+def core(wire: Wire, **more: Any) -> AskOptions:
+    return AskOptions(model=wire.url, core=True, retries=FAST, **more)
+
+
+def learned(wire: Wire, **more: Any) -> AskOptions:
+    return AskOptions(model=wire.url, retries=FAST, **more)
+
+
+class HandRouter:
+    """A view made by hand, so that these tests look at what is done with one."""
+
+    def view(self, question: str, budget: int) -> EvidenceView:
+        city = ViewColumn(
+            "crm/customers.city", "column", "city", "VARCHAR", ("holds a value",), 1.0, values="'Bern' 20"
+        )
+        name = ViewColumn("crm/customers.name", "column", "name", "VARCHAR", ("context",), 0.3)
+        table = ViewTable("crm/customers", "crm.customers", 60, 1.0, (city, name), 2)
+        return EvidenceView("digest", budget, 100, True, (table,), (), (), (), LeftOut())
+
+
+def records(*queries: str, **more: Any) -> Say:
+    shape = {"meaning": "number of customers whose city is Bern", "form": "value", "columns": ["n"]}
+    filters = [{"phrase": "in Bern", "reference": "crm.customers.city", "condition": "city = 'Bern'"}]
+    listed = [{"purpose": "count them", "sql": sql} for sql in queries]
+    return call("records", shape=shape, filters=filters, queries=listed, **more)
+
+
+def test_core_mode_gives_the_plain_schema_and_no_roles_or_records(environment: Environment):
+    with Wire(call("sql", query=COUNT), DONE) as wire:
+        answer = ask(QUESTION, environment, core(wire))
+    assert (answer.text, answer.rows, answer.mode, answer.stopped) == ("20", ((20,),), "core", "")
+    assert answer.sql == (COUNT,) and answer.references == ("crm.customers",) and answer.confidence == 0.9
+    opening = wire.requests[0]["messages"][1]["content"]
+    assert "TABLE crm.customers | 60 rows" in opening and "TABLE shop.orders" in opening
+    assert "records" not in opening and ".identifier" not in opening and "JOIN" not in opening
+
+
+def test_recover_in_core_mode_finds_tables_words_and_nothing(environment: Environment):
+    calls = [("recover", {"what": what}) for what in ("shop.orders", "Chur", "zzz nothing")]
+    with Wire(Say(calls=calls), call("sql", query=COUNT), DONE) as wire:
+        ask(QUESTION, environment, core(wire))
+    told = [message["content"] for message in wire.requests[1]["messages"][-3:]]
+    assert "TABLE shop.orders | 300 rows" in told[0] and "  status VARCHAR" in told[0]
+    assert "Chur" in told[1] and "crm/customers.city" in told[1] and "error: no name" in told[2]
+
+
+def test_learned_mode_ends_after_one_step_when_the_arbiter_wrote_the_statement(environment: Environment):
+    with Wire(records(COUNT), DONE) as wire:
+        answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
+    assert (answer.text, answer.rows, answer.mode) == ("20", ((20,),), "learned")
+    assert [step.step for step in answer.steps] == ["arbiter 1", "agent 1"]
+    assert answer.shape is not None and answer.shape.form == "value"
+    assert "crm/customers.city" in answer.references
+    opening = wire.requests[1]["messages"][1]["content"]
+    assert "R1 shape" in opening and "result_1: 1 row" in opening and opening.endswith(QUESTION)
+
+
+@needs_routing
+def test_learned_mode_over_the_real_router(environment: Environment):
+    with Wire(records(COUNT), DONE) as wire:
+        answer, number = ask_and_keep(QUESTION, environment, learned(wire))
+    assert answer.text == "20" and "crm/customers.city" in answer.references
+    evidence = wire.requests[0]["messages"][1]["content"]
+    assert "TABLE crm.customers" in evidence and "'Bern'" in evidence
+    kinds = {step.kind for step in Runs(environment.state_folder).run(number).steps}
+    assert {"view", "model", "records", "draft", "checks", "answer"} <= kinds
+
+
+def test_texts_are_classified_by_the_text_model_into_a_table_that_sql_joins(environment: Environment):
+    def labels(request: dict[str, Any]) -> Say:
+        content = request["messages"][-1]["content"]
+        found = re.findall(r'^(\d+)\. "(\w+)"', content, re.MULTILINE)
+        return call("labels", labels=[{"number": int(n), "label": "done" if t == "paid" else "open"} for n, t in found])
+
+    by_status = {"query": "SELECT order_no, status FROM shop.orders", "column": "status"}
+    joined = "SELECT count(*) AS n FROM result.labels_1 WHERE category = 'done'"
+    with (
+        Wire(labels) as reader,
+        Wire(
+            call("classify", **by_status, categories=["open", "done"], question="is it over?"),
+            call("sql", query=joined),
+            call("answer", text="100", results=["result_1"]),
+        ) as wire,
+    ):
+        answer, number = ask_and_keep("How many orders are done?", environment, core(wire, text_model=reader.url))
+    assert answer.rows == ((100,),) and len(reader.requests) == 1
+    assert [step.step for step in answer.steps] == ["agent 1", "text 1", "agent 2", "agent 3"]
+    told = wire.requests[1]["messages"][-1]["content"]
+    assert told.startswith("result.labels_1 (order_no, status, category") and "3 different texts, 3 read" in told
+    with QuerySession(environment) as session:
+        again = replay(Runs(environment.state_folder), number, session)
+    assert again.verdict == "same", again
+
+
+def test_fields_are_extracted_into_a_table_that_sql_reads(environment: Environment):
+    def fields(request: dict[str, Any]) -> Say:
+        found = re.findall(r'^(\d+)\. "CUST-(\d+)"', request["messages"][-1]["content"], re.MULTILINE)
+        return call("labels", labels=[{"number": int(n), "label": {"digits": digits}} for n, digits in found])
+
+    with (
+        Wire(fields) as reader,
+        Wire(
+            call("extract", query="SELECT buyer FROM shop.orders", column="buyer", fields=["digits"]),
+            call("sql", query="SELECT count(DISTINCT digits) AS n FROM result.labels_1 WHERE digits < '0010'"),
+            call("answer", text="10", results=["result_1"]),
+        ) as wire,
+    ):
+        answer = ask("How many buyers have a number below 10?", environment, core(wire, text_model=reader.url))
+    assert answer.rows == ((10,),)
+    assert '"digits" in 300 rows' in wire.requests[1]["messages"][-1]["content"]
+
+
+def test_a_statement_of_the_arbiter_that_fails_is_told_and_the_agent_goes_on(environment: Environment):
+    with Wire(
+        records("SELECT count(*) FROM crm.customers WHERE town = 'Bern'"), call("sql", query=COUNT), DONE
+    ) as wire:
+        answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
+    assert answer.text == "20" and "error:" in wire.requests[1]["messages"][1]["content"]
+
+
+def test_without_usable_records_the_agent_works_from_the_view_and_says_so(environment: Environment):
+    with Wire(Say("no"), Say("no"), Say("no"), call("sql", query=COUNT), DONE) as wire:
+        answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
+    assert answer.text == "20" and any("arbiter gave no records" in text for text in answer.assumptions)
+    assert "EVIDENCE VIEW" in wire.requests[3]["messages"][1]["content"]
+
+
+def test_open_readings_are_listed_or_asked_about(environment: Environment):
+    open_ = {"about": "active ones only?", "readings": ["all customers", "active customers"]}
+    with Wire(records(COUNT, ambiguities=[open_]), DONE) as wire:
+        assert ask(QUESTION, environment, learned(wire), router=HandRouter()).readings == (
+            "all customers",
+            "active customers",
+        )
+    asked: list[tuple[str, tuple[str, ...]]] = []
+
+    def ask_user(question: str, choices: tuple[str, ...]) -> str:
+        asked.append((question, choices))
+        return choices[1]
+
+    with Wire(records(COUNT, ambiguities=[open_]), DONE) as wire:
+        ask(QUESTION, environment, learned(wire, ask_user=ask_user), router=HandRouter())
+    assert asked == [("active ones only?", ("all customers", "active customers"))]
+    assert "means: active ones only?: active customers" in wire.requests[1]["messages"][1]["content"]
+
+
+def test_the_prefix_of_a_prompt_is_the_same_for_every_question(environment: Environment):
+    with Wire(records(COUNT), DONE) as first:
+        ask(QUESTION, environment, learned(first), router=HandRouter())
+    with Wire(records(COUNT), DONE) as second:
+        ask("How many customers are in Chur?", environment, learned(second), router=HandRouter())
+    for one, other in zip(first.requests, second.requests, strict=True):
+        assert one["tools"] == other["tools"] and one["messages"][0] == other["messages"][0]
+
+
+def test_a_run_is_kept_with_its_steps_and_answer(environment: Environment):
+    with Wire(call("sql", query=COUNT), DONE) as wire:
+        answer, number = ask_and_keep(QUESTION, environment, core(wire))
+    run = Runs(environment.state_folder).run(number)
+    assert run.summary.status == "answered" and run.summary.question == QUESTION
+    assert {"view", "model", "tool", "checks", "answer"} <= {step.kind for step in run.steps}
+    assert run.summary.input_tokens + run.summary.output_tokens == answer.tokens == 220
+    assert run.answer is not None and run.answer["sql"] == [COUNT] and [kept.sql for kept in run.results] == [COUNT]
+
+
+def test_a_provider_that_goes_down_half_way_leaves_a_run_that_can_go_on(environment: Environment):
+    with Wire(call("sql", query=COUNT), Fail(503)) as wire, pytest.raises(ModelFailed, match=r"--resume 1"):
+        ask_and_keep(QUESTION, environment, core(wire))
+    assert Runs(environment.state_folder).summary(1).status == "failed"
+    with Wire(call("sql", query="SELECT n FROM result_1"), call("answer", text="20", results=["result_2"])) as wire:
+        answer, number = go_on(1, environment, core(wire))
+    assert number == 1 and answer.text == "20" and answer.rows == ((20,),)
+    # The conversation goes on where it was: the first statement and its result are there.
+    assert COUNT in wire.prompts()[0] and "result_1: 1 row" in wire.prompts()[0]
+    assert Runs(environment.state_folder).summary(1).status == "answered"
+    with pytest.raises(Mistake, match="was answered"):
+        go_on(1, environment, core(wire))
+
+
+def test_a_limit_stops_with_what_it_has_and_says_so(environment: Environment):
+    with Wire(call("sql", query=COUNT)) as wire:
+        answer, number = ask_and_keep(QUESTION, environment, core(wire, limits=Limits(steps=2)))
+    assert answer.stopped == "the limit of 2 steps was reached" and answer.rows == ((20,),) and answer.confidence == 0
+    assert Runs(environment.state_folder).summary(number).status == "stopped"
+
+
+def test_no_value_of_a_schema_only_source_is_in_any_byte_sent(tmp_path: Path):
+    environment = comprehended(tmp_path, extra=", schema_only: true")
+    calls = [
+        ("sql", {"query": "SELECT name, city FROM crm.customers"}),
+        ("sql", {"query": "SELECT min(name) FROM crm.customers"}),
+        ("sql", {"query": "SELECT city, count(*) FROM crm.customers GROUP BY city"}),
+        ("sql", {"query": "SELECT count(*) AS n FROM crm.customers WHERE active = 1"}),
+        ("recover", {"what": "crm.customers"}),
+        ("recover", {"what": "crm.customers.city"}),
+        ("recover", {"what": "Firm"}),
+    ]
+    question = "How many customers are active?"
+    for options in (core, *([learned] if ROUTED else [])):
+        script = [Say(calls=calls), call("answer", text="30", results=["result_1"])]
+        with Wire(
+            *([] if options is core else [call("records", shape={"meaning": "m", "form": "value"})]), *script
+        ) as wire:
+            answer = ask(question, environment, options(wire))
+        assert answer.text == "30" and answer.rows == ((30,),)
+        sent = wire.everything
+        assert "customer_id" in sent  # The schema is there,
+        # and no value is. What the scripted model itself wrote is no leak.
+        values = {value for row in CUSTOMERS for value in row[1:3] if isinstance(value, str)}
+        assert [value for value in values if value in sent] == []
+        assert "not allowed" in sent and '<data name=\\"result_1\\">\\nn BIGINT\\n30' in sent
+
+
+@pytest.mark.parametrize("question", ["", "   ", "x" * 9_000])
+def test_a_question_that_is_none_is_refused(environment: Environment, question: str):
+    with pytest.raises(Mistake, match="question"):
+        ask(question, environment, AskOptions(model="ollama:x"))
+
+
+def test_an_environment_that_was_not_comprehended_is_told(tmp_path: Path):
+    with pytest.raises(Mistake, match="coset comprehend"):
+        ask(QUESTION, make(tmp_path), AskOptions(model="ollama:x"))
+
+
+def test_a_limit_on_cost_without_a_price_is_refused(environment: Environment):
+    with pytest.raises(Mistake, match="--max-tokens"):
+        ask(QUESTION, environment, AskOptions(model="ollama:x", limits=Limits(cost=1.0)))
+
+
+def test_a_question_about_absent_data_can_end_without_a_statement(environment: Environment):
+    none = call("answer", text="The data holds nothing about the weather.", confidence=0)
+    with Wire(none) as wire:
+        answer = ask("What was the weather on Mars?", environment, core(wire))
+    assert answer.text.startswith("The data holds nothing") and answer.sql == () and answer.confidence == 0
+
+
+def coset(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = "from coset.surfaces.command_line import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", command, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_prints_the_answer_alone_on_standard_output(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("COSET_MODEL", raising=False)
+    folder = environment.path.parent
+    with Wire(call("sql", query=COUNT), DONE) as wire:
+        told = coset("ask", QUESTION, "--core", "--model", wire.url, folder=folder)
+    assert (told.returncode, told.stdout) == (0, "20\n"), told.stderr
+    assert COUNT in told.stderr and "run 1" in told.stderr and "220 tokens" in told.stderr
+    assert "no model is set" in coset("ask", QUESTION, folder=folder).stderr
+
+
+def test_the_command_reads_the_model_of_the_file_and_prints_json(environment: Environment):
+    folder = environment.path.parent
+    rows = call("sql", query="SELECT city, count(*) AS n FROM crm.customers GROUP BY city ORDER BY city")
+    with Wire(rows, call("answer", results=["result_1"], confidence=0.8)) as wire:
+        text = environment.path.read_text()
+        environment.path.write_text(f"{text}models:\n  agent: {wire.url}\n")
+        assert load_environment(folder).models == {"agent": wire.url}
+        told = coset("ask", "Customers by city?", "--core", "--json", folder=folder)
+    document = json.loads(told.stdout)
+    assert told.returncode == 0 and document["value"] == [["Basel", 20], ["Bern", 20], ["Chur", 20]]
+    assert document["columns"] == ["city", "n"] and document["run"] == 1 and document["cost"] is None
