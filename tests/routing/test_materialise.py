@@ -222,6 +222,30 @@ def test_equal_demand_anchors_scores_and_budget_give_equal_bytes_within_the_budg
     other = view_for(known, GivenScores({}, shuffled), mixed, budget)
     assert view_text(one).encode() == view_text(other).encode() and view_json(one) == view_json(other)
     assert one.cost == cost(view_text(one)) <= budget
+    assert_plan_can_be_written(one)
+
+
+def assert_plan_can_be_written(view):
+    """Each join brings one new table to those of its FROM, and no table stands in two of them."""
+    seen, block = set(), set()
+    for relation in view.relations:
+        if relation.in_plan:
+            ends = {relation.left_table, relation.right_table}
+            if not ends & block:
+                assert not ends & seen
+                block = {relation.left_table}
+            assert len(ends - block) == 1
+            block |= ends
+            seen |= ends
+    assert seen <= {table.reference for table in view.tables}
+
+
+def test_a_table_that_comes_in_late_brings_its_join(known):
+    scores = GivenScores({}, {f"{ORDER}.amount": 0.9, f"{ITEMS}.quantity": 0.1, "catalogue/products.wood": 0.08})
+    view = view_for(known, scores, ())
+    assert {ORDER, ITEMS, "catalogue/products"} == {table.reference for table in view.tables}
+    assert sum(relation.in_plan for relation in view.relations) == 2 and view.apart == ()
+    assert_plan_can_be_written(view)
 
 
 @pytest.mark.parametrize("budget", [300, 900, 3_000])

@@ -33,8 +33,11 @@ class Ranked(Protocol):
 class ChoiceSettings:
     """Where relevance begins and ends. Scores are calibrated, so these are probabilities."""
 
-    matched: float = 0.12
-    """Below this for every object, and without an anchor, nothing of the question was found."""
+    matched: float = 0.4
+    matched_table: float = 0.9
+    """Below these for every column and table, and without a sure anchor, nothing of the question was found. The ranker
+    learned from questions that all had an answer, so its scores say which object rather than whether any: set by hand
+    between questions about the data and questions about none of it."""
     relevant: float = 0.03
     """A weaker column is not chosen for its score alone."""
     strong: float = 0.3
@@ -90,8 +93,9 @@ def choose(
     _check(scores)
     demanded = demanded_identities(demand, inventory, settings.demanded)
     sure = [anchor for anchor in anchors if _is_sure(anchor, settings)]
-    strongest = max([0.0, *scores.columns.values(), *scores.tables.values()])
-    if not sure and strongest < settings.matched:
+    best_column = max(scores.columns.values(), default=0.0)
+    best_table = max(scores.tables.values(), default=0.0)
+    if not sure and best_column < settings.matched and best_table < settings.matched_table:
         return Wanted(False, demanded=demanded)
     tables = _tables(sure, scores, objects, settings)
     objects.load(tables)

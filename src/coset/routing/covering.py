@@ -37,18 +37,8 @@ def connect(making: Making) -> None:
     making.objects.load(making.plan.connecting)
     limit = int(making.budget * CONNECTING)
     for relation in making.plan.joins:
-        keys = draft.key_columns(relation)
-        new = [table for table in (relation.left_table, relation.right_table) if table not in draft.tables]
-        price = draft.join_cost(relation, in_plan=True)
-        price += sum(draft.table_cost(table) for table in new)
-        price += sum(draft.column_cost(key, ["join key"], "name") + 4 for key in keys)
-        if not making.fits(price, limit):
-            continue
-        for table in new:
-            draft.take_table(table, 0.0)
-        for key in keys:
-            draft.take_column(key, 0.0, ["join key"], "name", 0.0)
-        draft.take_join(relation, in_plan=True)
+        if making.fits(draft.plan_cost(relation), limit):
+            draft.take_plan(relation)
 
 
 def compete(making: Making) -> None:

@@ -23,6 +23,7 @@ from coset.routing.details import (
     view_relation,
 )
 from coset.routing.facts import ColumnFacts, RelationFacts, TableFacts
+from coset.routing.join_plan import in_order
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.view import ViewColumn, ViewRelation, ViewTable, Why
 from coset.routing.view_text import (
@@ -120,7 +121,23 @@ class Draft:
             total += lines_cost([from_line(longer)])
         return total
 
+    def plan_cost(self, relation: RelationFacts) -> int:
+        """Of a join of the plan, with the keys and tables that it needs and that are not there."""
+        ends = {relation.left_table, relation.right_table}
+        total = self.join_cost(relation, in_plan=True)
+        total += sum(self.table_cost(table) for table in ends if table not in self.tables)
+        keys = self.key_columns(relation)
+        return total + sum(self.column_cost(key, ["join key"], "name") + ALSO for key in keys)
+
     # Taking
+
+    def take_plan(self, relation: RelationFacts) -> None:
+        """Take a join of the plan, with its keys and its tables."""
+        for table in (relation.left_table, relation.right_table):
+            self.take_table(table, 0.0)
+        for key in self.key_columns(relation):
+            self.take_column(key, 0.0, ["join key"], "name", 0.0)
+        self.take_join(relation, in_plan=True)
 
     def take_table(self, reference: str, score: float) -> None:
         if reference not in self.tables:
@@ -182,7 +199,8 @@ class Draft:
 
     def view_relations(self) -> tuple[ViewRelation, ...]:
         names = self.names(list(self.tables))
-        planned = [view_relation(relation, names, in_plan=True) for relation in self.planned]
+        strongest = sorted(self.tables, key=lambda table: (-self.tables[table], table))
+        planned = [view_relation(relation, names, in_plan=True) for relation in in_order(self.planned, strongest)]
         others = sorted(self.others, key=lambda relation: relation.reference)
         return (*planned, *(view_relation(relation, names, in_plan=False) for relation in others))
 

@@ -10,7 +10,7 @@ rows.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from coset.routing.facts import RelationFacts
@@ -88,7 +88,21 @@ def join_plan(
     used = {table for relation in joins for table in (relation.left_table, relation.right_table)}
     connecting &= used
     parts = [part for part in parts if any(table in wanted or table in connecting for table in part)]
-    return JoinPlan(_in_order(joins, wanted), tuple(sorted(connecting)), tuple(parts))
+    return JoinPlan(in_order(joins, wanted), tuple(sorted(connecting)), tuple(parts))
+
+
+def best_link(
+    table: str, others: Collection[str], relations_of: Mapping[str, Sequence[RelationFacts]]
+) -> RelationFacts | None:
+    """The cheapest single join between a table and some others; None where none is known."""
+    found = [
+        relation
+        for relation in relations_of.get(table, ())
+        if relation.confidence >= LEAST_CONFIDENCE
+        and relation.kind not in NOT_IN_SQL
+        and (relation.right_table if relation.left_table == table else relation.left_table) in others
+    ]
+    return min(found, key=lambda each: (round(weight(each), 9), each.reference), default=None)
 
 
 def _ways_between(wanted: Sequence[str], relations_of: Mapping[str, Sequence[RelationFacts]]) -> list[_Way]:
@@ -126,7 +140,7 @@ def _shortest(start: str, relations_of: Mapping[str, Sequence[RelationFacts]], w
     return settled
 
 
-def _in_order(joins: Sequence[RelationFacts], wanted: Sequence[str]) -> tuple[RelationFacts, ...]:
+def in_order(joins: Sequence[RelationFacts], wanted: Sequence[str]) -> tuple[RelationFacts, ...]:
     """Each join after one that it shares a table with, beginning at the most wanted table: FROM, JOIN, JOIN."""
     ordered: list[RelationFacts] = []
     left = sorted(joins, key=lambda each: each.reference)

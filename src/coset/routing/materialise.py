@@ -17,6 +17,7 @@ from coset.identities.inventory import Inventory
 from coset.routing.choice import ChoiceSettings, Ranked, Wanted, choose
 from coset.routing.cost import cost, lines_cost
 from coset.routing.covering import compete, connect, cover
+from coset.routing.join_plan import join_plan
 from coset.routing.making import Making
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.refining import Refining
@@ -112,6 +113,10 @@ def _within_budget(making: Making) -> EvidenceView:
 def _apart(making: Making) -> tuple[str, ...]:
     """Chosen tables outside the largest connected part; a family that a shown column names is not apart."""
     shown = making.draft.tables
+    if set(shown) - {table for part in making.plan.parts for table in part}:
+        # Tables came in after the plan was made.
+        strongest = sorted(shown, key=lambda table: (-shown[table], table))
+        making.plan = join_plan(strongest, making.objects.relations_of)
     named = {
         table
         for relation in making.objects.relations

@@ -33,6 +33,8 @@ from coset.routing.facts import (
 from coset.routing.facts_of_columns import columns_of_tables, roles_of
 from coset.routing.sql_names import table_name
 
+KEPT_DOCUMENTS = 2_000
+
 
 class StateObjects:
     """What routing may show of an environment."""
@@ -41,6 +43,7 @@ class StateObjects:
         self.folder = folder
         self.stamp = stamp_of(folder)
         self._columns: dict[str, tuple[ColumnFacts, ...]] = {}
+        self._documents: dict[str, tuple[DocumentFacts, ...]] = {}
         self._roles: dict[str, dict[Coordinate, RoleFacts]] = {}
         self._kept: EvidenceState | None = None
         self.costs: dict[tuple[object, ...], int] = {}
@@ -106,19 +109,25 @@ class StateObjects:
         return None
 
     def documents(self, references: Sequence[str]) -> list[DocumentFacts]:
-        """Documents by their own references."""
-        with self.reading() as state:
-            rows = state.rows(
-                "SELECT reference, about, kind, title, text, provenance, table_reference FROM documents "
-                "WHERE reference IN (SELECT unnest($1::VARCHAR[])) ORDER BY reference, kind, title",
-                [list(references)],
-            )
-        return [
-            _document(row)
-            for row in rows
-            if row["table_reference"] is None
-            or not (row["table_reference"] in self.tables and self.tables[row["table_reference"]].schema_only)
-        ]
+        """Documents by their own references; kept, because opening the state takes longer than all the rest."""
+        missing = sorted({reference for reference in references if reference not in self._documents})
+        if missing:
+            if len(self._documents) > KEPT_DOCUMENTS:
+                self._documents.clear()
+                missing = sorted(set(references))
+            with self.reading() as state:
+                rows = state.rows(
+                    "SELECT reference, about, kind, title, text, provenance, table_reference FROM documents "
+                    "WHERE reference IN (SELECT unnest($1::VARCHAR[])) ORDER BY reference, kind, title",
+                    [missing],
+                )
+            found: dict[str, list[DocumentFacts]] = {reference: [] for reference in missing}
+            for row in rows:
+                owner = self.tables.get(row["table_reference"] or "")
+                if owner is None or not owner.schema_only:
+                    found[row["reference"]].append(_document(row))
+            self._documents |= {reference: tuple(several) for reference, several in found.items()}
+        return [document for reference in sorted(set(references)) for document in self._documents[reference]]
 
 
 def stamp_of(folder: Path) -> tuple[int, int] | None:

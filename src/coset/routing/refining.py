@@ -14,6 +14,8 @@ from functools import partial
 from coset.routing.choice import Pick
 from coset.routing.cost import lines_cost
 from coset.routing.details import Depth
+from coset.routing.facts import RelationFacts
+from coset.routing.join_plan import best_link
 from coset.routing.making import Making
 from coset.routing.passages import passages_for
 from coset.routing.view import Why
@@ -77,11 +79,29 @@ class Refining:
         covered = column.coverage if column.kind == "facet" and column.coverage is not None else 1.0
 
         def take() -> None:
-            if self.making.take(pick, "name"):
-                self._deeper(column.reference, "short", 1.0)
+            # By now its table may be there, or another that it joins with.
+            link = self._link(column.table)
+            if not self.making.fits(self._price(pick, link)) or not self.making.take(pick, "name"):
+                return
+            if link is not None:
+                self.draft.take_plan(link)
+            self._deeper(column.reference, "short", 1.0)
 
-        price = self.draft.take_cost(column, pick.why, "name")
+        price = self._price(pick, self._link(column.table))
         self._offer(f"name {column.reference}", pick.score * here * covered, price, take)
+
+    def _link(self, table: str) -> RelationFacts | None:
+        """How a table that is not taken yet would join with those that are."""
+        if table in self.draft.tables:
+            return None
+        return best_link(table, self.draft.tables, self.making.objects.relations_of)
+
+    def _price(self, pick: Pick, link: RelationFacts | None) -> int:
+        """Of a column, and of the join that its table comes with."""
+        price = self.draft.take_cost(pick.column, pick.why, "name")
+        if link is None:
+            return price
+        return price + self.draft.plan_cost(link) - self.draft.table_cost(pick.column.table)
 
     def _facts(self) -> None:
         """Anchors, descriptions of tables, further joins, passages."""

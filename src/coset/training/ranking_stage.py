@@ -26,15 +26,15 @@ Report = Callable[[str, float], None]
 @dataclass(frozen=True)
 class RankingSettings:
     hidden: tuple[int, ...] = (48, 24)
-    epochs: int = 5
-    batch: int = 24
+    epochs: int = 10
+    batch: int = 16
     """Questions in a step."""
     rate: float = 2e-3
     weight_decay: float = 1e-2
     dropout: float = 0.1
     positive_weight: float = 2.0
     listwise: float = 1.0
-    most_rows: int = 260
+    most_rows: int = 700
     """Rows of one question that are learned from."""
 
 

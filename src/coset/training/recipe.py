@@ -43,6 +43,7 @@ from coset.training.fine_tune import FineTuneSettings, fine_tune
 from coset.training.fit import Database, FitSettings, fit
 from coset.training.model_card import model_card
 from coset.training.objects import TrainingSet, disguise_tables, plain, read_training_set, variant
+from coset.training.routing_recipe import RoutingSettings, train_routing
 from coset.training.text_model import TextModel, export, export_words
 
 Report = Callable[[str, float], None]
@@ -97,6 +98,9 @@ def train(
     if ablations:
         figures["ablations"] = _ablations(training, prepared, inventory, model, settings, report)
     save_model(out, model)
+    figures["routing"] = train_routing(
+        corpus, out, model, published_minilm(), RoutingSettings(seed=settings.seed), report, ablations=ablations
+    )
     (out / CARD).write_text(model_card(figures, "coset train --corpus DIR"), encoding="utf-8")
     (out / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return figures

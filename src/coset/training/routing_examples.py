@@ -7,7 +7,7 @@ Databases are never split: those the routing encoder learned from are not the on
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -101,10 +101,11 @@ class Examples:
         self._model = model
         self._encoded: dict[str, tuple[EncodedQuestion, Demand]] = {}
 
-    def of(self, questions: Sequence[Question], pool: Callable[[Question], Pool]) -> list[Example]:
+    def of(self, questions: Sequence[Question], pools: Mapping[Key, Pool]) -> list[Example]:
+        """`pools` gives the environment that the questions of each database are asked of."""
         found = []
         for question in questions:
-            home = pool(question)
+            home = pools[question.database]
             encoded, demand = self._question(question.text)
             found.append(home.example(question, encoded, demand, home.router.anchors(question.text)))
         return found

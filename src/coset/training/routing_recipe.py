@@ -35,11 +35,14 @@ from coset.training.objects import read_training_set
 from coset.training.query_stage import QuerySettings, train_queries
 from coset.training.ranking_stage import Example, RankingSettings, train_ranker
 from coset.training.retrieval import RetrievalSettings, train_retrieval
+from coset.training.routing_card import routing_card
 from coset.training.routing_examples import Examples, Pool, RoutingCorpus, read_routing_corpus
 from coset.training.text_model import TextModel, export
 
 Report = Callable[[str, float], None]
-CHECKPOINT, TRAINED, FIGURES = "routing_encoder.checkpoint", "routing_encoder.pt", "routing_figures.json"
+CHECKPOINT, TRAINED, FIGURES, CARD = (
+    "routing_encoder.checkpoint", "routing_encoder.pt", "routing_figures.json", "ROUTING_CARD.md",
+)  # fmt: skip
 BEST = (5, 10, 15)
 WANTED_COLUMNS = 16.0
 """The cut is chosen on the ranker's databases so that about so many columns are kept: the aim is at most 18."""
@@ -93,6 +96,7 @@ def train_routing(
     if ablations:
         figures["ablations"] = _ablations(learning, validation, settings, report)
     save_about(out, f"routing-{settings.seed}", selection)
+    (out / CARD).write_text(routing_card(figures, "coset train --corpus DIR"), encoding="utf-8")
     (out / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return figures
 
@@ -136,8 +140,8 @@ def _examples(
         report(f"{name}: {len(questions):,} questions", 0.5)
         found.append(
             {
-                "pooled": examples.of(questions, lambda _, pool=pool: pool),
-                "single": examples.of(questions, lambda question, own=own: own[question.database]),
+                "pooled": examples.of(questions, {key: pool for key in keys}),
+                "single": examples.of(questions, own),
             }
         )
     return found[0], found[1]

@@ -16,7 +16,7 @@ from coset.surfaces.command_line.output import waiting
 @click.option("--schemas", type=click.Path(path_type=Path), required=True, metavar="FILE",
               help="Databases, one JSON line each, plain or .zst.")  # fmt: skip
 @click.option("--questions", type=click.Path(path_type=Path), required=True, metavar="FILE",
-              help="Questions, one JSON line each: db, question, and where there are several corpora, corpus.")  # fmt: skip
+              help="Questions, one JSON line each: db, question, and the corpus where there are several.")  # fmt: skip
 @click.option("--pool", is_flag=True, help="All databases of the file form one environment.")
 @click.option("--out", "path", type=click.Path(path_type=Path), required=True, metavar="FILE",
               help="Where the answers go: lines of id, tables, columns, kept, seconds.")  # fmt: skip
@@ -48,15 +48,16 @@ def routing(schemas: Path, questions: Path, pool: bool, path: Path) -> None:
         with path.open("w", encoding="utf-8") as out:
             for question in asked:
                 database = databases.get(question.key) or by_name.get(question.key[1])
-                if database is None and pooled is None:
-                    raise Mistake(f"question {question.id} is asked of '{question.key[1]}', which {schemas.name} lacks")
-                if pooled is not None:
-                    found = pooled.route(question.text)
-                else:
-                    assert database is not None
+                router = pooled
+                if router is None:
+                    if database is None:
+                        raise Mistake(
+                            f"question {question.id} is asked of '{question.key[1]}', which {schemas.name} lacks"
+                        )
                     if database.key not in routers:
                         routers[database.key] = SchemaRouter([database], model, identities)
-                    found = routers[database.key].route(question.text)
+                    router = routers[database.key]
+                found = router.route(question.text)
                 line = {
                     "id": question.id, "tables": found.tables, "columns": found.columns, "kept": found.kept,
                     "seconds": round(found.seconds, 6),

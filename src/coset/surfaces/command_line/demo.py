@@ -14,10 +14,12 @@ import click
 from coset.surfaces.command_line.output import cell, console, waiting
 
 if TYPE_CHECKING:
+    from coset.demo.questions import Truth
     from coset.environment.configuration import Environment
     from coset.evidence.state import EvidenceState
 
 NEXT = (
+    ("view", 'coset view "How many tickets report error E42?"', "what a question gets to see"),
     ("relations", "coset relations", "every join, with match rates"),
     ("show", "coset show beacon/orders.buyer_id", "all that is known of a column, and why"),
     ("sql", 'coset sql "SELECT count(*) FROM beacon.orders"', "one SELECT across all sources"),
@@ -65,26 +67,23 @@ def command(folder: Path, seed: int, only_data: bool) -> None:
         _show_dirt(state)
         _title("\nRoles that columns of several departments share")
         _show_roles(environment, state)
-    _title("\nQuestions to try, with the answer that the generator knows")
-    for known in truth(company):
-        click.echo(f"  {known.question.text}\n    {cell(known.in_words, 110)}")
+        _title("\nQuestions, answered without a model, beside what the generator knows")
+        _show_answers(environment, state, truth(company))
     _show_next(folder)
 
 
 def _comprehend(environment: Environment) -> float:
     from coset.errors import CosetError
     from coset.evidence.comprehend import comprehend
-    from coset.evidence.state import EvidenceState
-    from coset.identities.comprehension import comprehend_identities
-    from coset.identities.model import load_model
+    from coset.routing.comprehension import comprehend_meaning
 
     started = time.monotonic()
     with _reading() as progress:
         summary = comprehend(environment, progress=progress)
     for name, problem in (*summary.unreachable, *summary.problems, *summary.damaged):
         raise CosetError(f"the demo's '{name}' could not be read: {problem}")
-    with waiting("realising the identities"), EvidenceState.open(environment.state_folder) as state:
-        comprehend_identities(state, load_model(environment.identities_file))
+    with waiting("realising the identities, indexing values and words"):
+        comprehend_meaning(environment)
     return time.monotonic() - started
 
 
@@ -175,6 +174,35 @@ def _show_roles(environment: Environment, state: EvidenceState) -> None:
     found = realised_identities(state, load_inventory(environment.identities_file))
     shared = [row for row in found if row["sources"] > 1]
     _grid([(row["role"], cell(", ".join(map(_short, row["fiber"])), 190)) for row in shared])
+
+
+def _show_answers(environment: Environment, state: EvidenceState, truths: tuple[Truth, ...]) -> None:
+    """Each question with its answer or why there is none, how it was read, the statement's first line and the checks."""
+    from coset.answering.offline import Answered, answer
+    from coset.routing.router import Router
+    from coset.session.query_session import QuerySession
+
+    with QuerySession(environment) as session:
+        with waiting("opening the router"):
+            router = Router.open(environment, session)
+        for known in truths:
+            with waiting("answering"):
+                found = answer(known.question.text, router, session, state)
+            click.echo(f"  {known.question.text}")
+            click.echo(f"    known:    {cell(known.in_words, 110)}")
+            if not isinstance(found, Answered):
+                click.echo(f"    declined: {cell(found.reason, 160)}")
+                continue
+            agrees = "the same" if known.agrees(found.rows) else "NOT the same"
+            click.echo(f"    answered: {agrees}, {_few(found.rows)}")
+            click.echo(f"    read as:  {cell('; '.join(found.reading), 200)}")
+            passed = sum(check.outcome == "passed" for check in found.checks)
+            click.echo(f"    sql:      {cell(' '.join(found.sql.split()), 100)}  ({passed} checks passed)")
+
+
+def _few(rows: tuple[tuple[object, ...], ...]) -> str:
+    shown = ", ".join(cell(f"{row[0]:.4f}" if isinstance(row[0], float) else row[0], 40) for row in rows[:3])
+    return f"{shown} and {len(rows) - 3:,} more" if len(rows) > 3 else shown
 
 
 def _show_next(folder: Path) -> None:
