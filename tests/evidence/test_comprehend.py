@@ -336,6 +336,17 @@ def test_a_table_that_stays_at_its_source_has_exact_counts_and_a_stated_sample(c
     )
 
 
+def test_a_source_that_becomes_schema_only_loses_its_values(company: Path):
+    run(company)
+    text = (company / "coset.yaml").read_text().replace("{location: shop.db,", "{location: shop.db, schema_only: true,")
+    (company / "coset.yaml").write_text(text)
+    run(company)
+    with state_of(company) as state:
+        columns = state.rows("SELECT * FROM columns WHERE table_reference = 'shop/orders'")
+        assert columns and all(column["examples"] == [] and column["minimum"] is None for column in columns)
+        assert state.rows("SELECT * FROM group_values WHERE table_reference LIKE 'shop/%'") == []
+
+
 def test_schema_only_keeps_names_and_no_value(company: Path):
     text = (company / "coset.yaml").read_text().replace("{location: shop.db,", "{location: shop.db, schema_only: true,")
     (company / "coset.yaml").write_text(text)

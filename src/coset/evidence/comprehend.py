@@ -159,6 +159,15 @@ class _Run:
                     pending[name] = changed
         return pending
 
+    @functools.cached_property
+    def _with_values(self) -> set[str]:
+        """The tables of whose values something is known: a source that became schema-only is looked at again."""
+        rows = self.state.rows(
+            "SELECT DISTINCT table_reference FROM columns WHERE distinct_values IS NOT NULL OR minimum IS NOT NULL "
+            "OR len(examples) > 0"
+        )
+        return {row["table_reference"] for row in rows}
+
     def _is_known(
         self, name: str, unit: Unit, known: KnownTable | None, digesting: Callable[[], duckdb.DuckDBPyConnection]
     ) -> bool:
@@ -167,7 +176,7 @@ class _Run:
         if known is None or known.problem or known.shape != shape_of(unit.table):
             return False
         if source.settings.schema_only:
-            return True
+            return self._place(name, unit) not in self._with_values
         if known.token is None:
             return False
         try:
