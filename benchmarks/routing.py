@@ -43,8 +43,8 @@ def main() -> None:
     options = parser.parse_args()
     data = read_routing_corpus(options.corpus)
     questions = data.some_questions(data.keys("validation"), options.most, 1)
-    identities = load_model()
-    model = load_routing_model(identities, threads=1)
+    model = load_routing_model(threads=1)
+    identities = load_model() if model.ranks_by_demand else None
     pool = SchemaRouter(list(data.databases.values()), model, identities)
     figures: dict[str, float | str] = {
         "questions": len(questions), "databases in the pool": len(data.databases),

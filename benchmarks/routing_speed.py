@@ -57,7 +57,10 @@ def main() -> None:
             started = time.perf_counter()
             encoded = encode_question(question, model.encoder)
             demand = model.queries.demand_of(encoded.whole)
-            model.ranker.rank(candidates(encoded, demand, find_anchors(question, anchors), index), index)
+            model.ranker.rank(
+                candidates(encoded, demand if model.ranks_by_demand else None, find_anchors(question, anchors), index),
+                index,
+            )
             seconds.append(time.perf_counter() - started)
             started = time.perf_counter()
             (index.column_vectors @ model.encoder.encode_words(question)[0]).argsort()

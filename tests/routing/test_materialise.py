@@ -129,6 +129,13 @@ def test_nothing_matched_says_so_and_lists_the_sources(known):
     assert "Nothing of this question was found" in text and "weblog" in text and "amount" not in text
 
 
+def test_a_question_that_is_near_nothing_matches_nothing_however_its_scores_compare(known):
+    high = {f"{ORDER}.amount": 0.9}
+    assert not view_for(known, GivenScores({ORDER: 0.99}, high, nearness=0.1), ()).matched
+    assert view_for(known, GivenScores({ORDER: 0.99}, high, nearness=0.4), ()).matched
+    assert view_for(known, GivenScores({ORDER: 0.99}, high, nearness=0.1), (FOUND,)).matched
+
+
 def test_what_was_left_out_is_counted_and_the_strongest_of_it_named(known):
     scores = GivenScores({}, {column.reference: 0.5 for table in known.tables for column in known.columns(table)})
     view = view_for(known, scores, (), budget=620)

@@ -52,6 +52,7 @@ class GivenScores:
 
     tables: Mapping[str, float] = field(default_factory=dict)
     columns: Mapping[str, float] = field(default_factory=dict)
+    nearness: float | None = None
 
 
 @lru_cache(maxsize=1)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from coset.errors import Mistake
 from coset.evidence.lookup import resolve

@@ -10,7 +10,7 @@ rows.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coset.routing.facts import RelationFacts
@@ -103,6 +103,18 @@ def best_link(
         and (relation.right_table if relation.left_table == table else relation.left_table) in others
     ]
     return min(found, key=lambda each: (round(weight(each), 9), each.reference), default=None)
+
+
+def connected_parts(tables: Iterable[str], joins: Iterable[RelationFacts]) -> list[tuple[str, ...]]:
+    """The groups of tables that the joins connect, in the order of their first tables."""
+    group = {table: {table} for table in tables}
+    for relation in joins:
+        one, other = group[relation.left_table], group[relation.right_table]
+        if one is not other:
+            one |= other
+            group |= dict.fromkeys(other, one)
+    found = {id(members): members for members in group.values()}
+    return sorted(tuple(sorted(members)) for members in found.values())
 
 
 def _ways_between(wanted: Sequence[str], relations_of: Mapping[str, Sequence[RelationFacts]]) -> list[_Way]:

@@ -34,6 +34,8 @@ class RoutingModel:
     ranker: Ranker
     selection: SelectionSettings
     name: str
+    ranks_by_demand: bool = False
+    """Whether the ranker was trained on the demand. It is not, where the ranking is better without it."""
 
 
 def load_routing_model(
@@ -47,12 +49,13 @@ def load_routing_model(
     try:
         about = json.loads((folder / ABOUT_FILE).read_text(encoding="utf-8"))
         version, name, selection = about["version"], about["name"], SelectionSettings(**about["selection"])
+        ranks_by_demand = bool(about["ranks_by_demand"])
     except (OSError, ValueError, KeyError, TypeError):
         raise CosetError(f"the routing weights '{ABOUT_FILE}' cannot be read: {AGAIN}") from None
     if version != VERSION:
         raise CosetError(f"the routing weights have version {version}, this coset reads {VERSION}: {AGAIN}")
     queries = QueryModel.load(replace(identities, text_encoder=encoder, name=encoder_name(folder)), folder)
-    return RoutingModel(encoder, queries, load_ranker(folder / RANKER_FILE), selection, name)
+    return RoutingModel(encoder, queries, load_ranker(folder / RANKER_FILE), selection, name, ranks_by_demand)
 
 
 def shipped_folder() -> Path:
@@ -103,6 +106,8 @@ def save_ranker(path: Path, ranker: Ranker) -> None:
     save_file({name: np.ascontiguousarray(tensor, dtype=np.float32) for name, tensor in tensors.items()}, str(path))
 
 
-def save_about(folder: Path, name: str, selection: SelectionSettings) -> None:
-    about = {"version": VERSION, "name": name, "selection": asdict(selection)}
+def save_about(folder: Path, name: str, selection: SelectionSettings, ranks_by_demand: bool) -> None:
+    about = {
+        "version": VERSION, "name": name, "selection": asdict(selection), "ranks_by_demand": ranks_by_demand,
+    }  # fmt: skip
     (folder / ABOUT_FILE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

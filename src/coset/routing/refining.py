@@ -8,14 +8,14 @@ reader a query is worth most: the values of a column in which the question's own
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from coset.routing.choice import Pick
 from coset.routing.cost import lines_cost
 from coset.routing.details import Depth
 from coset.routing.facts import RelationFacts
-from coset.routing.join_plan import best_link
+from coset.routing.join_plan import best_link, connected_parts
 from coset.routing.making import Making
 from coset.routing.passages import passages_for
 from coset.routing.view import Why
@@ -79,29 +79,33 @@ class Refining:
         covered = column.coverage if column.kind == "facet" and column.coverage is not None else 1.0
 
         def take() -> None:
-            # By now its table may be there, or another that it joins with.
-            link = self._link(column.table)
-            if not self.making.fits(self._price(pick, link)) or not self.making.take(pick, "name"):
-                return
-            if link is not None:
-                self.draft.take_plan(link)
-            self._deeper(column.reference, "short", 1.0)
+            links = self._links(column.table)  # By now other tables may be there than when it was offered.
+            joined = self.making.fits(self._price(pick, links))
+            if self.making.take(pick, "name"):
+                for link in links if joined else ():
+                    self.draft.take_plan(link)
+                self._deeper(column.reference, "short", 1.0)
 
-        price = self._price(pick, self._link(column.table))
-        self._offer(f"name {column.reference}", pick.score * here * covered, price, take)
+        alone = self.draft.take_cost(column, pick.why, "name")
+        joined = self._price(pick, self._links(column.table))
+        # It is rated with its joins, but where they do not fit it may still come without.
+        self._offer(f"name {column.reference}", pick.score * here * covered * alone / joined, alone, take)
 
-    def _link(self, table: str) -> RelationFacts | None:
-        """How a table that is not taken yet would join with those that are."""
+    def _links(self, table: str) -> list[RelationFacts]:
+        """How a table that is not taken yet would join with those that are: one join for each connected part."""
         if table in self.draft.tables:
-            return None
-        return best_link(table, self.draft.tables, self.making.objects.relations_of)
+            return []
+        found = [
+            best_link(table, part, self.making.objects.relations_of)
+            for part in connected_parts(self.draft.tables, self.draft.planned)
+        ]
+        return [link for link in found if link is not None]
 
-    def _price(self, pick: Pick, link: RelationFacts | None) -> int:
-        """Of a column, and of the join that its table comes with."""
+    def _price(self, pick: Pick, links: Sequence[RelationFacts]) -> int:
+        """Of a column, and of the joins that its table comes with."""
         price = self.draft.take_cost(pick.column, pick.why, "name")
-        if link is None:
-            return price
-        return price + self.draft.plan_cost(link) - self.draft.table_cost(pick.column.table)
+        own = self.draft.table_cost(pick.column.table)
+        return price + sum(self.draft.plan_cost(link) - own for link in links)
 
     def _facts(self) -> None:
         """Anchors, descriptions of tables, further joins, passages."""

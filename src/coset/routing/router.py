@@ -18,7 +18,7 @@ from coset.identities.model import load_model
 from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
 from coset.routing.choice import ChoiceSettings, Wanted, choose
 from coset.routing.explanation import Explanation
-from coset.routing.index import RoutingIndex
+from coset.routing.index import RoutingIndex, Vectors
 from coset.routing.index_store import load_index
 from coset.routing.materialise import DEFAULT_BUDGET, materialise
 from coset.routing.model import RoutingModel, load_routing_model
@@ -40,6 +40,9 @@ class Scores:
 
     tables: dict[str, float]
     columns: dict[str, float]
+    nearness: float | None = None
+    """The mean of the question's cosine with the nearest table and with the nearest column. Scores weigh objects
+    against each other; this alone says whether any is near."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,8 @@ class Router:
         found = look_up(question, self.anchors, self.session)
         encoded = encode_question(question, self.model.encoder)
         demand = self.model.queries.demand_of(encoded.whole)
-        ranking = self.model.ranker.rank(candidates(encoded, demand, found.anchors, self.index), self.index)
+        ranked_by = demand if self.model.ranks_by_demand else None
+        ranking = self.model.ranker.rank(candidates(encoded, ranked_by, found.anchors, self.index), self.index)
         tables = {
             self.index.tables[number]: float(score)
             for number, score in zip(ranking.tables, ranking.table_scores, strict=True)
@@ -118,7 +122,15 @@ class Router:
         columns = {
             self.index.columns[ranking.columns[place]]: float(ranking.column_scores[place]) for place in strongest
         }
-        return _Request(demand, found, Scores(tables, columns))
+        return _Request(demand, found, Scores(tables, columns, self._nearness(encoded.whole)))
+
+    def _nearness(self, question: Vectors) -> float | None:
+        if not len(self.index.table_vectors) or not len(self.index.column_vectors):
+            return None
+        nearest = [
+            float((vectors @ question).max()) for vectors in (self.index.table_vectors, self.index.column_vectors)
+        ]
+        return sum(nearest) / len(nearest)
 
     def _strongest_demand(self, demand: Demand) -> tuple[tuple[str, str, float], ...]:
         found = [

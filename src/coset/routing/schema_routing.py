@@ -48,6 +48,7 @@ class SchemaRouter:
     ) -> None:
         self._model = routing
         whole, links, own = _pooled(databases)
+        # Roles are realised only where the ranking looks at them.
         profiles, entities = memberships_of(own, identities) if identities is not None else (None, None)
         self.index: RoutingIndex = build_index(
             whole, routing.encoder, lambda reference: reference.split(MARK, 1)[0], links, profiles, entities
@@ -60,7 +61,7 @@ class SchemaRouter:
     def route(self, question: str, most_columns: int = 200) -> Routed:
         started = time.perf_counter()
         encoded = encode_question(question, self._model.encoder)
-        demand = self._model.queries.demand_of(encoded.whole) if self.index.memberships is not None else None
+        demand = self._model.queries.demand_of(encoded.whole) if self._model.ranks_by_demand else None
         anchors = self.anchors(question)
         ranking = self._model.ranker.rank(candidates(encoded, demand, anchors, self.index), self.index)
         kept = kept_columns(ranking, self.index, self._model.selection)

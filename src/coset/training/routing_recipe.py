@@ -60,6 +60,8 @@ WITHOUT: dict[str, tuple[str, ...]] = {
 class RoutingSettings:
     seed: int = 1
     per_database: int = 60
+    ranks_by_demand: bool = False
+    """Off, because it was measured to be better: see the ablations."""
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     queries: QuerySettings = field(default_factory=QuerySettings)
     ranking: RankingSettings = field(default_factory=RankingSettings)
@@ -81,7 +83,11 @@ def train_routing(
         replace(queries, made_with=encoder_name(out)).save(out, identities.inventory)
     queries = QueryModel.load(replace(identities, text_encoder=encoder, name=encoder_name(out)), out)
     model = RoutingModel(encoder, queries, Ranker({}), SelectionSettings(), "")
-    learning, validation = _examples(data, model, identities, settings, report)
+    whole = _examples(data, model, identities, settings, report)
+    hidden = () if settings.ranks_by_demand else ("demand",)
+    learning, validation = (
+        {name: [example.without(hidden) for example in part] for name, part in each.items()} for each in whole
+    )
     if (out / RANKER_FILE).exists():
         ranker = load_ranker(out / RANKER_FILE)
     else:
@@ -94,8 +100,8 @@ def train_routing(
     figures["pooled"] = recall(validation["pooled"], ranker)
     figures["single"] = kept(validation["single"], ranker, selection)
     if ablations:
-        figures["ablations"] = _ablations(learning, validation, settings, report)
-    save_about(out, f"routing-{settings.seed}", selection)
+        figures["ablations"] = _ablations(*whole, settings, report)
+    save_about(out, f"routing-{settings.seed}", selection, settings.ranks_by_demand)
     (out / CARD).write_text(routing_card(figures, "coset train --corpus DIR"), encoding="utf-8")
     (out / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return figures

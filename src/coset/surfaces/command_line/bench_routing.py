@@ -34,8 +34,8 @@ def routing(schemas: Path, questions: Path, pool: bool, path: Path) -> None:
     from coset.routing.schema_routing import SchemaRouter
 
     started = time.monotonic()
-    identities = load_model()
-    model = load_routing_model(identities)
+    model = load_routing_model()
+    identities = load_model() if model.ranks_by_demand else None
     databases = {database.key: database for database in read_schemas(schemas)}
     by_name = {key[1]: database for key, database in databases.items()}
     asked = list(read_asked(questions))
