@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from company import build
 
 from coset.answering.checks import CHECKS, CheckResult, PinnedShape, Proposal, run_checks, verdict
@@ -213,6 +210,40 @@ def test_conditions_on_one_table_are_part_of_the_count(company: Company):
     sql = "SELECT sum(o.amount) FROM shop.orders o JOIN shop.customers c ON c.customer_id = o.buyer WHERE o.order_id % 5 <> 0"
     result = company.one("join loss", sql)
     assert result.outcome == "passed" and "of 480 rows" in result.detail
+
+
+FILTERED = [
+    f"SELECT sum(o.amount) FROM shop.orders o JOIN shop.customers c ON c.customer_id = {CLEAN_BUYER} WHERE c.city = 'Lyon'",
+    f"SELECT sum(o.amount) FROM shop.orders o JOIN shop.customers c ON c.customer_id = {CLEAN_BUYER} AND c.city = 'Lyon'",
+    f"SELECT sum(o.amount) FROM shop.orders o JOIN (SELECT * FROM shop.customers WHERE city = 'Lyon') c "
+    f"ON c.customer_id = {CLEAN_BUYER}",
+    f"WITH few AS (SELECT * FROM shop.customers WHERE city = 'Lyon'), fewer AS (SELECT * FROM few WHERE balance > 150) "
+    f"SELECT sum(o.amount) FROM shop.orders o JOIN fewer c ON c.customer_id = {CLEAN_BUYER}",
+    f"WITH few AS (SELECT customer_id FROM shop.customers GROUP BY ALL HAVING max(balance) > 150) "
+    f"SELECT sum(o.amount) FROM shop.orders o JOIN few c ON c.customer_id = {CLEAN_BUYER}",
+    f"WITH top AS (SELECT customer_id FROM shop.customers ORDER BY balance DESC LIMIT 5) "
+    f"SELECT sum(o.amount) FROM top c JOIN shop.orders o ON c.customer_id = {CLEAN_BUYER}",
+    f"SELECT sum(o.amount) FROM shop.orders o, shop.customers c WHERE c.customer_id = {CLEAN_BUYER} AND c.balance > 200",
+    f"SELECT sum(o.amount) FROM shop.orders o JOIN (SELECT a.* FROM shop.customers a, shop.customers b "
+    f"WHERE a.customer_id = b.customer_id AND b.city = 'Lyon') c ON c.customer_id = {CLEAN_BUYER}",
+]
+
+
+@pytest.mark.parametrize("sql", FILTERED)
+def test_what_a_filter_on_the_other_side_leaves_out_is_not_lost(company: Company, sql: str):
+    result = company.one("join loss", sql)
+    assert result.outcome == "passed" and "0.0% of 600 rows" in result.detail, result
+    # The same filter does not hide what the keys lose.
+    dirty = company.one("join loss", sql.replace(CLEAN_BUYER, "o.buyer"))
+    assert dirty.outcome == "failed" and "20.0% of 600 rows" in dirty.detail, dirty
+
+
+def test_two_filters_that_meet_nowhere_are_no_broken_join(company: Company):
+    sql = (
+        f"SELECT count(*) FROM shop.orders o JOIN shop.customers c ON c.customer_id = {CLEAN_BUYER} "
+        "WHERE o.order_id < 3 AND c.balance > 100000"
+    )
+    assert company.one("join loss", sql).outcome == "passed"
 
 
 def test_a_loss_that_is_by_nature_is_told_and_passes(company: Company):

@@ -50,6 +50,12 @@ def test_chosen_columns_come_with_the_joins_and_keys_that_connect_them(known):
     assert "join key" in shown[f"{ORDER}.customer_id"].why
 
 
+def test_a_relevant_column_that_is_also_a_join_key_keeps_its_score(known):
+    scores = GivenScores({}, {**SPEND.columns, f"{ORDER}.customer_id": 0.1})
+    key = columns_of(view_for(known, scores))[f"{ORDER}.customer_id"]
+    assert "join key" in key.why and key.score == 0.1
+
+
 def test_a_table_that_only_connects_enters_with_its_keys(known):
     scores = GivenScores({}, {f"{ORDER}.amount": 0.9, "catalogue/products.wood": 0.9})
     view = view_for(known, scores, ())

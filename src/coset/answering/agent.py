@@ -2,7 +2,8 @@
 
 In: an opening (records and evidence, then the question) or a conversation to go on with, and a toolbox. Out: an
 `Ending`: what was proposed, or why the run stopped without. The last step can only answer; so can the step before a
-limit. An answer that does not hold (an unknown result, another shape than was pinned) is sent back, twice at most.
+limit. An answer that does not hold (an unknown result, a check that failed) is sent back, twice at most; one that says
+that the data cannot answer is taken as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 from coset.answering.agent_tools import Outcome, Toolbox
 from coset.answering.answer import Proposal, misfit
 from coset.answering.exchange import Call, Exchange, Reply
-from coset.answering.prompts import AGENT, CALL_A_TOOL, LAST_STEP
+from coset.answering.prompts import AGENT, CALL_A_TOOL, LAST_STEP, MEND
 from coset.answering.quoting import one_line
 from coset.answering.records import Shape
 from coset.errors import CosetError, Mistake
@@ -158,7 +159,7 @@ class Agent:
         if (unusable or objections) and not last and self._objections < MOST_OBJECTIONS:
             self._objections += 1
             self.exchange.recorder.step("objection", {"proposal": proposal.model_dump(), "objections": objections})
-            return "Not taken yet:\n" + "\n".join(f"- {objection}" for objection in objections)
+            return "\n".join(["Not taken yet:", *(f"- {objection}" for objection in objections), MEND])
         if unusable:
             return Ending(None, "the model gave an empty answer", tuple(objections), step)
         known = [name.lower() for name in proposal.results if name.lower() in self.toolbox.results.known]
@@ -168,6 +169,8 @@ class Agent:
         results = self.toolbox.results
         if not proposal.text and not proposal.results:
             return ["give the answer as text, or name the result whose rows are the answer"]
+        if proposal.refuses:
+            return []
         if not proposal.results and results.known:
             return [f"name the results that the answer comes from: {', '.join(results.known)}"]
         try:
@@ -176,11 +179,14 @@ class Agent:
             return [one_line(str(error))]
         if self._objected:
             return []  # A shape or a check is objected to once: the model has seen it and stands by its answer.
-        self._objected = True
-        final = named[-1].result if named else None
-        wrong = misfit(self.shape, final.table.num_rows, len(final.columns)) if final is not None else None
-        hint = f"{wrong}: select just that, or say in the assumptions why it is right" if wrong else None
-        return [*([hint] if hint else []), *(self.verify(proposal) if self.verify else ())]
+        if self.verify is not None:
+            objections = list(self.verify(proposal))
+        else:
+            final = named[-1].result if named else None
+            wrong = misfit(self.shape, final.table.num_rows) if final is not None else None
+            objections = [f"{wrong}: select just that, or say in the assumptions why it is right"] if wrong else []
+        self._objected = bool(objections)
+        return objections
 
     def _say(self, text: str) -> None:
         """Words of ours, in the request that is to be sent next."""

@@ -8,13 +8,14 @@ or runs code; `answer` is the agent's own affair and not handled here.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coset.answering.answer import Proposal
+from coset.answering.checks import CheckResult
 from coset.answering.column_hint import column_hint
 from coset.answering.exchange import Call, Tool
 from coset.answering.named_results import NamedResult, NamedResults
@@ -35,6 +36,9 @@ Recover = Callable[[str], str]
 """Evidence for a reference, or for words to search by. Raises a `CosetError` that says what to do."""
 AskUser = Callable[[str, tuple[str, ...]], str]
 """A question to the person, with the answers to choose from where there are some."""
+
+Remarks = Callable[[NamedResult], Sequence[CheckResult]]
+"""What may be wrong with a result that has just come."""
 
 
 class Arguments(BaseModel):
@@ -93,6 +97,9 @@ class Toolbox:
         self.results = results
         self._recover = recover
         self._ask_user = ask_user
+        self.remarks: Remarks | None = None
+        self.computed: list[Any] = []
+        """What the calculator gave, in order."""
         self.offers: dict[str, ToolOffer] = {
             "sql": ToolOffer(SqlArguments, self._sql),
             "calc": ToolOffer(CalcArguments, self._calc),
@@ -145,12 +152,20 @@ class Toolbox:
                 True,
                 {"sql": whole, "error": type(error).__name__},
             )
-        return Outcome(shown(named), False, _kept(named))
+        return Outcome(self.told_result(named), False, _kept(named))
+
+    def told_result(self, named: NamedResult) -> str:
+        """A result for the model, with what the checks remark of it, if there is something that checks."""
+        remarks = self.remarks(named) if self.remarks and named.result is not None else []
+        lines = "\n".join(one_line(f"{each.name}, {each.outcome}: {each.detail}", 240) for each in remarks)
+        return f"{shown(named)}\n{data_block('checks', lines)}" if lines else shown(named)
 
     async def _calc(self, arguments: CalcArguments) -> Outcome:
         from coset.session.calculator import calculate, format_value
 
-        return Outcome(one_line(format_value(calculate(arguments.expression)), 2_000))
+        value = calculate(arguments.expression)
+        self.computed.append(value)
+        return Outcome(one_line(format_value(value), 2_000))
 
     async def _recovered(self, arguments: RecoverArguments) -> Outcome:
         text = self._recover(arguments.what)

@@ -6,6 +6,7 @@ through the model, so they are exactly as stored.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ from coset.answering.records import References, Shape, Text
 from coset.answering.usage import StepUsage
 
 Mode = Literal["learned", "core"]
+_REFUSES = re.compile(r"\b(?:cannot|can not|can't) be (?:answered|determined|computed|told)\b", re.IGNORECASE)
 # A number is an answer too, and models send it as one.
 Written = Annotated[Text, BeforeValidator(lambda value: value if isinstance(value, str | None) else str(value))]
 
@@ -24,16 +26,20 @@ class Proposal(BaseModel):
     """The arguments of the tool that ends a run."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
-    text: Annotated[Text, BeforeValidator(lambda value: value if isinstance(value, str | None) else str(value))] = (
-        Field(
-            default="",
-            description="the answer alone, short, in the pinned shape; empty when the rows of a result are it",
-        )
+    text: Written = Field(
+        default="",
+        description="the answer alone, short, in the shape asked for; empty when the rows of a result are it",
     )
     results: References = Field(default=[], description="names of the results it comes from, the final one last")
     assumptions: References = []
     readings: References = Field(default=[], description="other readings of an ambiguous question")
     confidence: float = Field(default=0.5, ge=0, le=1)
+
+    @property
+    def refuses(self) -> bool:
+        """Whether it says that the data cannot answer: in words, out of no result. There is nothing to check in it."""
+        said = bool(self.text.strip()) and not self.results
+        return said and (self.confidence == 0 or _REFUSES.search(self.text) is not None)
 
 
 @dataclass(frozen=True)
@@ -70,13 +76,9 @@ class Answer:
         return sum(costs) if len(costs) == len(self.steps) else None
 
 
-def misfit(shape: Shape | None, rows: int, columns: int) -> str | None:
-    """How a final result differs from the shape that was pinned, or None. An empty result fits any shape: it is told
-    as empty."""
-    if shape is None or rows == 0:
+def misfit(shape: Shape | None, rows: int) -> str | None:
+    """How many rows a final result has too many for the shape that was pinned, in words, or None. Columns that nobody
+    asked for are a doubt at most, and an empty result fits any shape: it is told as empty."""
+    if shape is None or shape.form not in {"value", "row"} or rows <= 1:
         return None
-    if shape.form in {"value", "row"} and rows > 1:
-        return f"the pinned shape is one {shape.form}, but the final result has {rows:,} rows"
-    if shape.form in {"value", "list"} and columns > 1 and len(shape.columns) <= 1:
-        return f"the pinned shape is a {shape.form}, but the final result has {columns} columns"
-    return None
+    return f"the pinned shape is one {shape.form}, but the final result has {rows:,} rows"

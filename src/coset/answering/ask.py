@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from coset.answering.agent import Agent, Ending
-from coset.answering.agent_tools import AskUser, Recover, Toolbox, shown, told
+from coset.answering.agent_tools import AskUser, Recover, Toolbox, told
 from coset.answering.answer import Answer, Mode, Proposal
 from coset.answering.arbiter import arbitrate
 from coset.answering.audit.kept_result import kept_result
@@ -40,7 +40,7 @@ from coset.routing.view import EvidenceView
 from coset.session.query_session import QuerySession
 
 Verify = Literal["none", "auto"]
-"""none: the answer as the agent gives it; auto: checks always, and what they find goes back to the agent once."""
+"""none: the answer as the agent gives it; auto: checks always, and an answer that fails one goes back once."""
 LONGEST_QUESTION = 8_000
 VIEW_BUDGET = 2_000
 MOST_ASKED = 3
@@ -156,15 +156,19 @@ class _Run:
         toolbox = Toolbox(self.session, self.results, self._recover(), self.options.ask_user, texts.offers)
         agent = Agent(agent_exchange, toolbox)
         agent.after_step = lambda: self._keep(agent)
+        if self.options.verify != "none":
+            self.verification = Verification(
+                self.environment, self.session, self.results, self.recorder, computed=toolbox.computed
+            )
+            agent.verify, toolbox.remarks = self.verification, self.verification.remarks
         if sitting is not None:
             self._take_up(sitting, agent)
         else:
             agent.begin(await (self._core() if self.options.core else self._learned(toolbox)))
             self._keep(agent)
         agent.shape = self.records.shape if self.records else None
-        if self.options.verify != "none":
-            verification = Verification(self.environment, self.session, self.results, self.recorder, agent.shape)
-            agent.verify = self.verification = verification
+        if self.verification is not None:
+            self.verification.shape = agent.shape
         ending = await agent.run()
         answer = self._made(ending)
         self.recorder.step("answer", {"stopped": answer.stopped, "text": answer.text, "sql": list(answer.sql)})
@@ -210,7 +214,7 @@ class _Run:
             return f"{one_line(purpose, 120)}: {one_line(sql, 1_500)}\n{told(error)}"
         rows = named.result.table.num_rows if named.result else 0
         self.recorder.step("draft", {"name": named.name, "sql": named.whole, "rows": rows, "failed": False})
-        return f"{one_line(purpose, 120)}\n{shown(named)}"
+        return f"{one_line(purpose, 120)}\n{toolbox.told_result(named)}"
 
     def _chosen(self, records: Records) -> list[str]:
         """What the person says of open ambiguities, where there is one to ask."""

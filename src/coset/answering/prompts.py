@@ -66,5 +66,6 @@ TOOLS = {
 }
 
 LAST_STEP = "This is the last step: call `answer` now with what you have, and say in the assumptions what is open."
+MEND = "Mend it, or compute it in another way; if the answer stands, give it again."
 CALL_A_TOOL = "Nothing was called. Go on by calling one of the tools; to end, call `answer`."
 CALL_RECORDS = "Nothing was called. Call `records` once."

@@ -1,17 +1,20 @@
-"""Deterministic checks between the agent's answer and the person: what speaks against it goes back to the agent once.
+"""Deterministic checks between the agent's answer and the person: what failed goes back to the agent once.
 
-In: what the agent proposes and the results it names. Out: sentences to send back, and every check's result for the
-audit. The checks themselves are in `checks`; a check that cannot be made is no objection.
+In: what the agent proposes and the results it names. Out: sentences to send back, remarks to stand beside a result, and
+every check's result for the audit. A doubt sends nothing back: it travels with the answer. The checks themselves are in
+`checks`; a check that cannot be made is no objection.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from coset.answering.answer import Proposal
 from coset.answering.checks import CheckResult, PinnedShape, run_checks
 from coset.answering.checks import Proposal as Checked
-from coset.answering.named_results import NamedResults
+from coset.answering.named_results import NamedResult, NamedResults
 from coset.answering.quoting import one_line
 from coset.answering.recorder import Recorder
 from coset.answering.records import Shape
@@ -21,6 +24,11 @@ from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
 
 MOST_TOLD = 4
+MOST_REMARKS = 2
+CHEAP = frozenset({"units", "cleaning", "join loss", "fan-out"})
+"""Checks of a statement that look at the evidence alone, or count the joins of tables that are small."""
+SMALL = 200_000
+"""Rows of a table whose joins are counted for a remark."""
 
 
 @dataclass
@@ -33,20 +41,37 @@ class Verification:
     recorder: Recorder
     shape: Shape | None = None
     found: tuple[CheckResult, ...] = ()
-    _seen: set[str] = field(default_factory=set)
+    computed: Sequence[Any] = ()
+    """What the calculator gave so far."""
+    _looked_at: Proposal | None = None
+    _remarked: set[str] = field(default_factory=set)
 
     def __call__(self, proposal: Proposal) -> list[str]:
-        """What speaks against a proposal and was not said before."""
-        self.check(proposal)
-        told = [
-            check for check in self.found if check.outcome in {"failed", "doubt"} and check.detail not in self._seen
-        ]
-        self._seen.update(check.detail for check in told)
-        said = [one_line(f"{check.name}, {check.outcome}: {check.detail}", 300) for check in told[:MOST_TOLD]]
-        return [*said, "Mend it, or compute it in another way; if the answer stands, give it again."] if said else []
+        """What is wrong with a proposal."""
+        failed = [check for check in self.check(proposal) if check.outcome == "failed"]
+        return [one_line(f"{check.name}: {check.detail}", 300) for check in failed[:MOST_TOLD]]
+
+    def remarks(self, named: NamedResult) -> list[CheckResult]:
+        """What may be wrong with a result that has just come, where that is cheap to say and was not said before."""
+        checked = Checked(value=None, sql=(named.whole,), result=named.result)
+        try:
+            with EvidenceState.read(self.environment.state_folder) as state:
+                found = run_checks(checked, self.session, state, only=CHEAP, most_rows=SMALL)
+        except CosetError:
+            return []
+        wrong = [check for check in found if check.outcome in {"failed", "doubt"}]
+        new = [check for check in wrong if check.detail not in self._remarked][:MOST_REMARKS]
+        self._remarked.update(check.detail for check in new)
+        return new
 
     def check(self, proposal: Proposal) -> tuple[CheckResult, ...]:
-        """Look at a proposal; the results are kept."""
+        """Look at a proposal; what is found is kept. There is nothing to see in one that refuses."""
+        if proposal.refuses:
+            self.found = ()
+            return ()
+        if proposal == self._looked_at:
+            return self.found
+        self._looked_at = proposal
         named = [self.results.find(name) for name in proposal.results]
         final = named[-1] if named else None
         rows = [list(row) for row in final.result.rows()] if final and final.result else []
@@ -55,6 +80,7 @@ class Verification:
             sql=tuple(each.whole for each in named),
             shape=_pinned(self.shape),
             result=final.result if final else None,
+            computed=tuple(self.computed),
         )
         try:
             with EvidenceState.read(self.environment.state_folder) as state:

@@ -42,10 +42,17 @@ class Refining:
 
     def run(self) -> None:
         wanted = self.making.wanted
+        open_picks = []
+        for pick in (*wanted.picks, *wanted.competitors, *wanted.rest):
+            if self.making.has(pick):
+                # It may have come as the key of a join, without a score of its own.
+                taken = self.draft.columns[pick.column.reference]
+                taken.score = max(taken.score, pick.score)
+            else:
+                open_picks.append(pick)
         for reference in list(self.draft.columns):
             self._deeper(reference, "short", 1.0)
-        missed = [each for each in (*wanted.picks, *wanted.competitors) if not self.making.has(each)]
-        for pick in (*missed, *wanted.rest):
+        for pick in open_picks:
             self._another(pick)
         self._facts()
         while self._waiting:
@@ -89,7 +96,7 @@ class Refining:
         alone = self.draft.take_cost(column, pick.why, "name")
         joined = self._price(pick, self._links(column.table))
         # It is rated with its joins, but where they do not fit it may still come without.
-        self._offer(f"name {column.reference}", pick.score * here * covered * alone / joined, alone, take)
+        self._offer(f"name {column.reference}", pick.score * here * covered * alone / max(joined, 1), alone, take)
 
     def _links(self, table: str) -> list[RelationFacts]:
         """How a table that is not taken yet would join with those that are: one join for each connected part."""

@@ -34,6 +34,8 @@ class Examined:
     error: CosetError | None
     statement: Statement | None
     rows: list[tuple[Any, ...]]
+    most_rows: int = MOST_ROWS_COUNTED
+    """A table with more rows is not counted."""
     memory: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What was counted for one check and serves another."""
 
@@ -55,12 +57,14 @@ class Examined:
                 source, found = self.session.catalogue.find(tuple(part for part in parts if part))
             except CosetError:
                 return False
-            if stays_at_source(source, found) or (found.rows or table.rows or 0) > MOST_ROWS_COUNTED:
+            if stays_at_source(source, found) or (found.rows or table.rows or 0) > self.most_rows:
                 return False
         return True
 
 
-def examine(proposal: Proposal, session: QuerySession, state: EvidenceState) -> Examined:
+def examine(
+    proposal: Proposal, session: QuerySession, state: EvidenceState, most_rows: int = MOST_ROWS_COUNTED
+) -> Examined:
     result, error, statement = proposal.result, None, None
     if proposal.sql:
         statement = read_statement(proposal.sql[-1], TablesOfState(state))
@@ -69,7 +73,8 @@ def examine(proposal: Proposal, session: QuerySession, state: EvidenceState) -> 
                 result = session.sql(proposal.sql[-1])
             except CosetError as raised:
                 error = raised
-    return Examined(proposal, session, state, result, error, statement, result.rows() if result is not None else [])
+    rows = result.rows() if result is not None else []
+    return Examined(proposal, session, state, result, error, statement, rows, most_rows)
 
 
 def kind_of_failure(error: CosetError) -> str:

@@ -1,9 +1,10 @@
 """How many rows each join of a statement keeps and multiplies, counted.
 
 In: an examined proposal. Out: one `JoinCount` for each join of two tables in each of its blocks: how many rows either
-side has (after the conditions on that side alone), how many find a partner, and how many pairs there are. A join counts
-as an inner one, whatever kind it is: what an outer join fills with NULL found no partner. Joins whose condition reaches
-over three tables, and tables that may not be read whole, are not counted.
+side has (after the conditions on that side alone), how many find a partner, and how many pairs there are. A row that the
+keys join, and a condition on the other side leaves out, was filtered and not lost: it is counted apart. A join counts as
+an inner one, whatever kind it is: what an outer join fills with NULL found no partner. Joins whose condition reaches over
+three tables, and tables that may not be read whole, are not counted.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sqlglot import exp
 from coset.answering.checks.examined import Examined
 from coset.answering.checks.select_blocks import Block, Node, aliases_of, columns_of, conjuncts, text_of
 from coset.answering.checks.statement import origins_in
+from coset.answering.checks.unfiltered import across, unfiltered, unfiltered_entry
 
 ROW = "coset_row"
 MOST_JOINS = 8
@@ -32,13 +34,15 @@ class Side:
     """Rows whose key is not NULL."""
     matched: int
     """Rows that find a partner."""
+    joinable: int
+    """Rows that find one when no condition is put on the other side: what the keys alone can do."""
     references: tuple[str, ...]
     """The stored columns behind its key."""
 
     @property
     def share(self) -> float:
-        """The share of the rows with a key that find a partner."""
-        return self.matched / self.keyed if self.keyed else 1.0
+        """The share of the rows with a key that find a partner by their keys."""
+        return self.joinable / self.keyed if self.keyed else 1.0
 
 
 @dataclass(frozen=True)
@@ -123,35 +127,43 @@ def _count(examined: Examined, block: Block, left: str, right: str, condition: N
     if left not in sources or right not in sources or examined.statement is None:
         return None
     keys = {alias: _keys(condition, alias) for alias in (left, right)}
-    numbered = {alias: _numbered(block, sources[alias], alias) for alias in (left, right)}
+    numbered = {alias: _numbered(block, sources[alias], alias, condition) for alias in (left, right)}
+    entries = visible_expressions(block)
+    names = {entry.alias.lower() for entry in entries}
     row = {alias: exp.column(ROW, table=alias, quoted=True) for alias in (left, right)}
     selected: list[Node] = [
         exp.Count(this=exp.Star()),
         exp.Count(this=exp.Distinct(expressions=[row[left]])),
         exp.Count(this=exp.Distinct(expressions=[row[right]])),
     ]
-    for alias in (left, right):
+    for alias, other in ((left, right), (right, left)):
+        partner = exp.select("1").from_(unfiltered(sources[other], names)).where(across(condition))
         selected += [
             exp.select(exp.Count(this=exp.Star())).from_(numbered[alias].copy()).subquery(),
             exp.select(_keyed(keys[alias])).from_(numbered[alias].copy()).subquery(),
+            exp.select(exp.Count(this=exp.Star()))
+            .from_(numbered[alias].copy())
+            .where(exp.Exists(this=partner))
+            .subquery(),
         ]
     query = (
         exp.select(*selected)
         .from_(numbered[left].copy())
         .join(numbered[right].copy(), on=condition.copy(), join_type="inner")
     )
-    counts = examined.count(with_expressions_of(block, query))
+    counts = examined.count(_after(query, [*entries, *(unfiltered_entry(entry, names) for entry in entries)]))
     if counts is None:
         return None
-    pairs, left_matched, right_matched, left_rows, left_keyed, right_rows, right_keyed = map(int, counts)
+    pairs, left_matched, right_matched, *sides = map(int, counts)
+    (left_rows, left_keyed, left_joinable), (right_rows, right_keyed, right_joinable) = sides[:3], sides[3:]
 
     def behind(alias: str) -> tuple[str, ...]:
         assert examined.statement is not None  # noqa: S101
         return tuple(sorted({r for key in keys[alias] for r in origins_in(examined.statement, key, block)}))
 
     return JoinCount(
-        Side(left, left_rows, left_keyed, left_matched, behind(left)),
-        Side(right, right_rows, right_keyed, right_matched, behind(right)),
+        Side(left, left_rows, left_keyed, left_matched, left_joinable, behind(left)),
+        Side(right, right_rows, right_keyed, right_matched, right_joinable, behind(right)),
         pairs,
         text_of(condition),
     )
@@ -178,13 +190,13 @@ def _keyed(keys: list[Node]) -> Node:
     return exp.CountIf(this=there)
 
 
-def _numbered(block: Block, source: Node, alias: str) -> Node:
+def _numbered(block: Block, source: Node, alias: str, condition: Node) -> Node:
     """A source of a block with a number for every row, cut down by the conditions that speak of it alone."""
     inner = source.copy()
     inner.set("joins", None)
     own = [
         each.copy()
-        for each in conjuncts(block.select.args.get("where"))
+        for each in [*conjuncts(block.select.args.get("where")), *conjuncts(condition)]
         if aliases_of(each) == {alias} and each.find(exp.Query) is None
     ]
     number = exp.alias_(exp.Window(this=exp.RowNumber()), ROW, quoted=True)
@@ -196,6 +208,17 @@ def _numbered(block: Block, source: Node, alias: str) -> Node:
 
 def with_expressions_of(block: Block, query: Node) -> Node:
     """A query of ours with all common table expressions that the block can see written before it."""
+    return _after(query, visible_expressions(block))
+
+
+def _after(query: Node, entries: list[Node]) -> Node:
+    for entry in entries:
+        query = query.with_(entry.alias, as_=entry.this, append=True)
+    return query
+
+
+def visible_expressions(block: Block) -> list[Node]:
+    """Copies of the common table expressions that a block can see, in order."""
     scope: Any = block.scope
     entries: list[Node] = []
     while scope is not None:
@@ -203,8 +226,6 @@ def with_expressions_of(block: Block, query: Node) -> Node:
         if clause is not None:
             entries = [each.copy() for each in clause.expressions if each is not _entry_of(block.scope)] + entries
         scope = scope.parent
-    if not entries:
-        return query
     # One that stands after the block is not seen by it, and may read it: it is left out with all that follow.
     own = _entry_of(block.scope)
     if own is not None:
@@ -212,9 +233,7 @@ def with_expressions_of(block: Block, query: Node) -> Node:
         siblings = [each.alias for each in own.parent.expressions]
         later = set(siblings[siblings.index(own.alias) :])
         entries = [entry for entry, name in zip(entries, names, strict=True) if name not in later]
-    for entry in entries:
-        query = query.with_(entry.alias, as_=entry.this, append=True)
-    return query
+    return entries
 
 
 def _entry_of(scope: object) -> Node | None:

@@ -1,6 +1,6 @@
 """Does a join lose rows that it should keep?
 
-Counted on the data as it is now. Of a join of many to one, the many should all find their one: rows without a partner
+Counted on the data as it is now, by the keys alone: what a condition on the other side leaves out is not lost. Of a join of many to one, the many should all find their one: rows without a partner
 are lost from every sum. Where the state knows a tested way to join the same columns, its match rate says how many rows
 can find a partner: a join that stays below it fails, one that reaches it passes, however low the rate is by nature.
 """
@@ -53,7 +53,7 @@ def _judge(examined: Examined, count: JoinCount) -> CheckResult:
     if not side.keyed or not other.keyed:
         return CheckResult(NAME, "passed", f"a side of {count.condition} has no rows with a key", references)
     tested = tested_join(examined, side.references, other.references)
-    if count.pairs == 0:
+    if not side.joinable and not other.joinable:
         hint = f"; tested: {tested.condition}" if tested else ""
         return CheckResult(NAME, "failed", f"the join {count.condition} finds no partner for any row{hint}", references)
     lost = f"{1 - side.share:.1%} of {side.keyed:,} rows of {side.alias} find no partner by {count.condition}"

@@ -6,7 +6,7 @@ check that breaks says so as `not applicable`; it never takes the answer down wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from coset.answering.checks import (
     cleaning,
@@ -21,7 +21,7 @@ from coset.answering.checks import (
     stored_values,
     units,
 )
-from coset.answering.checks.examined import Examined, examine
+from coset.answering.checks.examined import MOST_ROWS_COUNTED, Examined, examine
 from coset.answering.checks.proposal import CheckResult, Outcome, Proposal
 from coset.errors import CosetError
 from coset.evidence.state import EvidenceState
@@ -36,9 +36,17 @@ CHECKS: dict[str, Callable[[Examined], CheckResult]] = {
 ORDER: tuple[Outcome, ...] = ("failed", "doubt", "passed", "not applicable")
 
 
-def run_checks(proposal: Proposal, session: QuerySession, state: EvidenceState) -> tuple[CheckResult, ...]:
-    examined = examine(proposal, session, state)
-    return tuple(_run(name, check, examined) for name, check in CHECKS.items())
+def run_checks(
+    proposal: Proposal,
+    session: QuerySession,
+    state: EvidenceState,
+    *,
+    only: Collection[str] = CHECKS.keys(),
+    most_rows: int = MOST_ROWS_COUNTED,
+) -> tuple[CheckResult, ...]:
+    """`only` names the checks to make. Joins of a table with more than `most_rows` rows are not counted."""
+    examined = examine(proposal, session, state, most_rows)
+    return tuple(_run(name, check, examined) for name, check in CHECKS.items() if name in only)
 
 
 def verdict(results: tuple[CheckResult, ...]) -> Outcome:

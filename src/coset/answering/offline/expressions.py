@@ -18,8 +18,8 @@ from coset.evidence.column_expressions import column_kind
 from coset.routing.facts import ColumnFacts
 
 DIALECT = "duckdb"
-Use = Literal["shown", "compared", "ordered"]
-"""shown: as stored; compared: text brought to one form; ordered: read as a number or day."""
+Use = Literal["shown", "compared", "ordered", "counted"]
+"""shown: as stored; compared: text brought to one form; ordered: read as a number or day; counted: both."""
 COMPARED = frozenset(("padding", "stray_characters", "mixed_case", "encoding", "quoting"))
 ORDERED = frozenset(("number_as_text", "date_as_text", "mixed_date_formats", "sentinel", "null_tokens", "units"))
 NEVER = frozenset(("counter_disagrees",))
@@ -30,7 +30,7 @@ def is_number(column: ColumnFacts) -> bool:
     return column_kind(column.type) == "integer" or base in ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
 
 
-def parsed(expression: str, alias: str) -> exp.Expression:
+def parsed(expression: str, alias: str) -> exp.Expr:
     """An expression of the state over the columns of one table, which is read under an alias."""
     try:
         tree = parse_one(expression, read=DIALECT)
@@ -43,13 +43,13 @@ def parsed(expression: str, alias: str) -> exp.Expression:
     return tree
 
 
-def stored(column: ColumnFacts, alias: str) -> exp.Expression:
+def stored(column: ColumnFacts, alias: str) -> exp.Expr:
     if column.kind == "column":
         return exp.column(exp.to_identifier(column.name, quoted=True), table=alias)
     return parsed(column.expression, alias)
 
 
-def used(column: ColumnFacts, alias: str, use: Use) -> exp.Expression:
+def used(column: ColumnFacts, alias: str, use: Use) -> exp.Expr:
     """The column as it must be written for a use; a column that cannot be trusted for it raises `NotSure`."""
     expression = stored(column, alias)
     for cleaning in column.cleaning:
@@ -58,7 +58,7 @@ def used(column: ColumnFacts, alias: str, use: Use) -> exp.Expression:
     return expression if use == "shown" else _cleaned(column, expression, use)
 
 
-def literal_like(column: ColumnFacts, value: str | float) -> exp.Expression:
+def literal_like(column: ColumnFacts, value: str | float) -> exp.Expr:
     """A value brought to the form in which the cleaned column is compared."""
     if isinstance(value, float):
         plain = int(value) if value.is_integer() else value
@@ -69,8 +69,8 @@ def literal_like(column: ColumnFacts, value: str | float) -> exp.Expression:
     return _cleaned(column, exp.Literal.string(value), "compared")
 
 
-def _cleaned(column: ColumnFacts, expression: exp.Expression, use: Use) -> exp.Expression:
-    kinds = COMPARED if use == "compared" else ORDERED
+def _cleaned(column: ColumnFacts, expression: exp.Expr, use: Use) -> exp.Expr:
+    kinds = {"compared": COMPARED, "ordered": ORDERED}.get(use, COMPARED | ORDERED)
     for cleaning in column.cleaning:
         if cleaning.kind in kinds and cleaning.expression is not None:
             try:
@@ -87,7 +87,7 @@ def _cleaned(column: ColumnFacts, expression: exp.Expression, use: Use) -> exp.E
     return expression
 
 
-def identity(known: Known, table: str, alias: str) -> exp.Expression:
+def identity(known: Known, table: str, alias: str) -> exp.Expr:
     """What tells real things apart: the key of their cluster where rows are duplicated, else the table's key."""
     key = known.key_of(table)
     cluster = known.tables[table].duplicates_key

@@ -48,16 +48,14 @@ class Step:
     def to_one(self) -> bool:
         """Whether a row here has at most one partner there."""
         kind = self.relation.cardinality
-        return kind == "1:1" or kind == ("n:1" if self.relation.left_table == self.here else "1:n")
+        return kind in ("1:1", "n:1" if self.relation.left_table == self.here else "1:n")
 
     @property
     def one_to_one(self) -> bool:
         return self.relation.cardinality == "1:1"
 
     def expression(self, table: str) -> str:
-        return (
-            self.relation.left_expression if self.relation.left_table == table else self.relation.right_expression
-        )
+        return self.relation.left_expression if self.relation.left_table == table else self.relation.right_expression
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Way:
 
 
 def key(words: tuple[str, ...]) -> str:
-    return " ".join(stem(word) for word in words if word not in ("of", "the", "a"))
+    return " ".join(stem("id" if word == "ids" else word) for word in words if word not in ("of", "the", "a"))
 
 
 def compact(words: tuple[str, ...]) -> str:
@@ -135,6 +133,8 @@ class Known:
             self._column(words, own, column.reference, 1.0)
             if len(words) > 1 and words[-1] in UNIT_WORDS:
                 self._column(words[:-1], own, column.reference, 0.95)
+            if "in" in words[1:]:  # `price in dollars`
+                self._column(words[: words.index("in", 1)], own, column.reference, 0.95)
             if len(words) > 2 and words[-1] in CODE_WORDS:
                 self._column(words[:-1], own, column.reference, 0.8)
 
@@ -177,6 +177,16 @@ class Known:
         by_role = [c for c in own if "attribute" in c.roles and c.roles["attribute"].identity == "name"]
         return by_role[0] if len(by_role) == 1 and not plain else None
 
+    def between(self, tables: set[str]) -> str | None:
+        """The one table whose rows have one partner in each of these: what links them row by row."""
+        found = [
+            reference
+            for reference in self.tables
+            if reference not in tables
+            and all((way := self.ways(reference).get(table)) and way.to_one and len(way.steps) == 1 for table in tables)
+        ]
+        return found[0] if len(found) == 1 else None
+
     def ways(self, start: str) -> dict[str, Way]:
         """The cheapest way to every table that is reached by one way alone: equal ways are left out."""
         settled: dict[str, Way] = {}
@@ -203,9 +213,7 @@ class Known:
                     number += 1
                     heapq.heappush(waiting, (round(cost + weight(relation), 9), number, there, (*steps, step)))
         return {
-            table: way
-            for table, way in settled.items()
-            if table == start or second.get(table, 1e9) - way.cost >= CLOSE
+            table: way for table, way in settled.items() if table == start or second.get(table, 1e9) - way.cost >= CLOSE
         }
 
 

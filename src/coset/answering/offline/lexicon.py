@@ -9,22 +9,25 @@ from __future__ import annotations
 from typing import Literal
 
 Operator = Literal[
-    "count", "distinct", "avg", "sum", "max", "min", "most", "least", "each", "order", "descending", "ascending",
-    ">", ">=", "<", "<=", "=", "between", "not", "and", "or", "both", "share", "of", "from", "top", "like", "clause", "all",
+    "count", "distinct", "avg", "sum", "max", "min", "most", "least", "commonest", "each", "order", "descending",
+    "ascending",
+    ">", ">=", "<", "<=", "=", "between", "not", "and", "or", "both", "share", "of", "from", "top",
+    "like", "clause", "all", "sentence",
 ]  # fmt: skip
 
 _PHRASES: dict[Operator, str] = {
-    "count": "how many|the number of|number of|total number of|count the number of|count of|count",
+    "count": "how many|number of|total number of|count the number of|count of|count",
     "distinct": "different|distinct|unique",
     "avg": "average|mean",
     "sum": "total|sum|sum of|total of|combined|overall",
-    "max": "maximum|max|highest|largest|greatest|biggest",
-    "min": "minimum|min|lowest|smallest",
-    "most": "most|the most|most number of|the largest number of|the greatest number of|the highest number of|"
-            "largest number of|greatest number of|highest number of|maximum number of",
-    "least": "fewest|least|the fewest|the least|the smallest number of|smallest number of|lowest number of",
+    "max": "maximum|max|highest|largest|greatest|biggest|latest",
+    "min": "minimum|min|lowest|smallest|earliest",
+    "most": "most|most number of|largest number of|greatest number of|highest number of|maximum number of",
+    "least": "fewest|least|smallest number of|lowest number of",
+    "commonest": "most common|most frequent|most popular|most frequently used|most commonly used|most used",
     "each": "each|for each|of each|in each|per|for every|every|by each|with each|grouped by|corresponding to each",
-    "order": "ordered by|sorted by|sort by|order by|listed by|sorted in|ordered in|in|order of|arranged by",
+    "order": "ordered by|sorted by|sort by|order by|in order by|in order of|listed by|sorted in|ordered in|order of|"
+             "arranged by",
     "descending": "descending|descending order of|in descending order of|in descending order|descending order|"
                   "from high to low|decreasing order|in decreasing order of",
     "ascending": "ascending|ascending order of|in ascending order of|in ascending order|ascending order|alphabetically|"
@@ -42,7 +45,7 @@ _PHRASES: dict[Operator, str] = {
            "has no|have not|has not|isn t|aren t|is not|are not|that are not|who are not|have never|has never|"
            "do not have any|does not have any|don t have any|without any|did not have any|don t have|have not had",
     "and": "and|as well as|along with|together with|also",
-    "or": "or|either",
+    "or": "or",
     "both": "both",
     "share": "what share of|share of|percentage of|what percentage of|proportion of|fraction of|what percent of|"
              "percent of|what fraction of|what proportion of",
@@ -52,13 +55,12 @@ _PHRASES: dict[Operator, str] = {
     "like": "containing|contains|contain|starting with|ending with|like|includes the word|containing the word",
     "clause": "with|whose|that|who|where|having|which have|which has|that have|that has|who have|who has|has|have|had|"
               "when|from|in the|in|at|on|of the|which",
-    "all": "all the|all",
+    "all": "all the|all|either|across all|across",
 }  # fmt: skip
 
 OPERATORS: dict[tuple[str, ...], Operator] = {
     tuple(phrase.split()): operator for operator, phrases in _PHRASES.items() for phrase in phrases.split("|")
 }
-OPERATORS[("in",)] = "clause"
 OPERATORS[("of", "the")] = "of"
 LONGEST = max(map(len, OPERATORS))
 
@@ -67,16 +69,23 @@ FILLERS = frozenset(
     """a an the what which who list show find give return me please tell us display is are was were be been do does
     did there their its it they these those this them to by into available any some you can could i want know get
     identify out make made use uses used using report reports reported mention mentions hold holds held belong belongs
-    located lie lies appear appears exist exists existing come comes record recorded records respectively value values
-    our we placed information stored state provide retrieve name's then than
+    located lie lies appear appears exist exists existing come comes recorded respectively
+    our we placed stored provide retrieve live lives lived living work works working written wrote write publish
+    published submit submitted teach teaches taught take takes took taken offer offers offered contain contained
+    include included includes associated corresponding correspond corresponds related affiliated produce produces
+    produced own owns owned attend attends attended participate participates participated play plays played study
+    studies studied stay stays stayed invest invested listed currently
     """.split()  # noqa: SIM905 - a list of words is read best as words
-) - {"information", "state", "record", "records", "value", "values"}  # fmt: skip
+)  # fmt: skip
 """Asking verbs, articles, and light verbs that only say that one thing stands in relation to another."""
 
 NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "once": 1, "twice": 2,
 }  # fmt: skip
-UNIT_WORDS = frozenset("eur usd gbp cents cent euro euros dollars dollar kg g km cm mm m mb gb ms sec percent".split())
+UNIT_WORDS = frozenset(
+    """eur usd gbp cents cent euro euros dollars dollar kg g km cm mm m mb gb ms sec percent million millions billion
+    billions""".split()  # noqa: SIM905
+)
 """Words at the end of a column's name that say its unit, and that nobody repeats in a question."""
 CODE_WORDS = frozenset(("code", "id", "number", "no"))

@@ -68,6 +68,8 @@ class Plan:
     entities: bool = False
     """Whether the rows of `table` are counted or listed as real things: duplicates are then one."""
     distinct: bool = False
+    repeated: tuple[Comparison, int] | None = None
+    """How many rows a group must have."""
     both: tuple[Condition, ...] = ()
     """Conditions on one column that no single row can meet together: the outputs must have rows for each."""
 

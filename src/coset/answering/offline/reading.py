@@ -102,6 +102,8 @@ class _Reader:
         while place < len(self.words):
             if place and found and _COMMA.fullmatch(self._gap(place)) and not found[-1].is_operator("and"):
                 found.append(Chunk("operator", ",", operator="and"))
+            if place and set(self._gap(place)) & set(".?!") and found:
+                found.append(Chunk("operator", ".", operator="sentence"))
             length, chunk = self._longest(place)
             if chunk is not None:
                 found.append(chunk)
@@ -124,8 +126,11 @@ class _Reader:
                 held = tuple(self.values.get((phrase.first, phrase.last), ()))
                 return phrase.last - place, Chunk("number", phrase.text, number=phrase.quantity.value, values=held)
         operator = next(
-            (n for n in range(min(LONGEST, len(self.words) - place), 0, -1)
-             if self.normal[place : place + n] in OPERATORS and self._closed(place, n)),
+            (
+                n
+                for n in range(min(LONGEST, len(self.words) - place), 0, -1)
+                if self.normal[place : place + n] in OPERATORS and self._closed(place, n)
+            ),
             0,
         )
         for length in range(LONGEST_NAME, 0, -1):
@@ -140,7 +145,7 @@ class _Reader:
         word = self.words[place]
         if word.normal in NUMBERS:
             return 1, Chunk("number", word.text, number=float(NUMBERS[word.normal]))
-        if word.normal in FILLERS:
+        if word.normal in FILLERS and not (word.text.isupper() and len(word.text) > 1):
             return 1, None
         code = next((p for p in self.phrases.get(place, ()) if p.kind == "code"), None)
         if code is not None:

@@ -2,7 +2,8 @@
 
 In: rows of features with labels. Out: a `Classifier` whose probabilities are calibrated, and for every labelled row
 what a classifier without that row says of it: for ridge regression that is a formula, not a second fit. A few hundred
-labels take milliseconds, and logistic regression was no better on them. Does not know what the rows are.
+labels take milliseconds. Logistic regression was tried on one task (226 texts, 60 labels): 87.2 % against 86.7 %, for
+many times the work. Does not know what the rows are.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,6 +43,9 @@ class Classified:
     by: tuple[By, ...]
     expected_accuracy: float | None
     """The share of the labels that the model would give as well; None when there are too few labels to say."""
+    expected_counts: dict[str | None, float]
+    """How many texts each category has by the probabilities of all. A seldom category that is hard to tell is labelled
+    too seldom, and `counts` says too few of it; these come nearer."""
     checked_on: int
     """How many labels, picked at random and not seen in training, that was measured on."""
     texts: int
@@ -188,6 +191,24 @@ def _answer(
         share = len(rest) / max(1, sum(1 for who in by if who))
         accuracy = (1 - share) + share * min(sure, held_out + (1 - held_out) / 2)
     return Classified(
-        categories, tuple(given), confidence, tuple(by), accuracy, checked_on, len(distinct), labels.asked,
+        categories, tuple(given), confidence, tuple(by), accuracy,
+        _expected_counts(categories, texts, labels, place, learned), checked_on, len(distinct), labels.asked,
         labels.remembered, labels.calls, labels.refused, labels.problem,
     )  # fmt: skip
+
+
+def _expected_counts(
+    categories: tuple[str, ...],
+    texts: Sequence[str | None],
+    labels: Labels,
+    place: Mapping[str, int],
+    learned: _Learned | None,
+) -> dict[str | None, float]:
+    classes: list[str | None] = [*categories, None]
+    total = np.zeros(len(classes))
+    for text in texts:
+        if text is not None and text in labels.known:
+            total[classes.index(labels.known[text])] += 1
+        elif text is not None and text in place and learned is not None:
+            total += learned.probabilities[place[text]]
+    return {label: round(float(value), 1) for label, value in zip(classes, total, strict=True) if value >= 0.05}

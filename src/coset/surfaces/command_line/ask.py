@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Literal
 
@@ -10,18 +11,16 @@ import click
 from coset.errors import Mistake
 from coset.surfaces.command_line.output import (
     cell,
-    console,
     environment_option,
     json_option,
     json_value,
     print_json,
+    show_rows,
     waiting,
 )
 
 if TYPE_CHECKING:
     from coset.answering.answer import Answer
-
-SHOWN_ROWS = 50
 
 
 @click.command(name="ask")
@@ -32,6 +31,7 @@ SHOWN_ROWS = 50
 @click.option("--arbiter-model", metavar="MODEL", help="Another model for the arbiter. [default: as --model]")
 @click.option("--text-model", metavar="MODEL", help="Another model to read texts with. [default: as --model]")
 @click.option("--core", is_flag=True, help="Without roles, routing and records: the plain schema, for comparison.")
+@click.option("--quick", is_flag=True, help="Let the offline reasoner answer what it is sure of, without a model.")
 @click.option("--interactive", is_flag=True, help="Ask back when the question can be read in several ways.")
 @click.option("--budget", type=click.IntRange(100), help="Tokens of evidence. [default: 2000; 8000 with --core]")
 @click.option("--steps", type=click.IntRange(1), default=12, show_default=True, help="The most steps of the agent.")
@@ -63,6 +63,7 @@ def command(
     arbiter_model: str | None,
     text_model: str | None,
     core: bool,
+    quick: bool,
     interactive: bool,
     budget: int | None,
     steps: int,
@@ -79,7 +80,8 @@ def command(
 
     A model decides what the question means in terms of your data, computes it with read-only SQL, and checks it. Its
     key comes from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY; COSET_MODEL_KEY for an address).
-    The model may also be set in coset.yaml (models:) or as COSET_MODEL. Every run is kept: see coset runs.
+    The model may also be set in coset.yaml (models:) or as COSET_MODEL. Every run is kept: see coset runs. Where no
+    model is set, a small built-in reasoner answers what it is sure of, and otherwise shows the evidence.
 
     Exit code 1 when it stopped without an answer: at a limit, or because the model failed.
     """
@@ -90,6 +92,12 @@ def command(
     if interactive and not sys.stdin.isatty():
         raise Mistake("--interactive needs a terminal to ask at: leave it out")
     environment = load_environment(environment_path)
+    no_model = not (model or environment.models or os.environ.get("COSET_MODEL"))
+    if question is not None and not core and (quick or no_model):
+        from coset.surfaces.command_line.ask_offline import answer_offline
+
+        if answer_offline(question, environment, as_json=as_json, quiet=quiet, is_last=no_model):
+            return
     from coset.answering.ask import AskOptions
     from coset.answering.kept_run import answer_data, ask_and_keep, go_on
     from coset.answering.usage import Limits
@@ -142,7 +150,7 @@ def _show(answer: Answer, number: int, quiet: bool) -> None:
     elif not answer.rows:
         click.echo("no rows: the statement ran and found nothing")
     if answer.rows and (answer.stopped or not answer.text):
-        _show_rows(answer)
+        show_rows(answer.columns, answer.rows, answer.truncated)
     if quiet:
         return
     for title, lines in (("assumed", answer.assumptions), ("other readings", answer.readings)):
@@ -158,19 +166,3 @@ def _show(answer: Answer, number: int, quiet: bool) -> None:
     click.echo(
         f"\nconfidence {answer.confidence:.2f}, {calls}, {answer.tokens:,} tokens{price}; run {number}", err=True
     )
-
-
-def _show_rows(answer: Answer) -> None:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table as Grid
-
-    grid = Grid(box=box.SIMPLE_HEAD, header_style="bold")
-    for name in answer.columns:
-        grid.add_column(escape(cell(name)), overflow="fold")
-    for row in answer.rows[:SHOWN_ROWS]:
-        grid.add_row(*[escape(cell(value, 2_000)) for value in row])
-    console().print(grid)
-    if len(answer.rows) > SHOWN_ROWS or answer.truncated:
-        more = "more than " if answer.truncated else ""
-        click.echo(f"{SHOWN_ROWS} of {more}{len(answer.rows):,} rows; --json has them all", err=True)

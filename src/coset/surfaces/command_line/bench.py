@@ -8,11 +8,21 @@ from pathlib import Path
 import click
 
 from coset.errors import Mistake
+from coset.surfaces.command_line.bench_dab import dab
+from coset.surfaces.command_line.bench_list import list_benches
+from coset.surfaces.command_line.bench_questions import questions
+from coset.surfaces.command_line.bench_routing import routing
 
 
 @click.group(name="bench")
 def command() -> None:
     """Run coset on benchmark tasks and write its answers."""
+
+
+command.add_command(list_benches)
+command.add_command(dab)
+command.add_command(routing)
+command.add_command(questions)
 
 
 @command.command()

@@ -177,7 +177,7 @@ def _show_roles(environment: Environment, state: EvidenceState) -> None:
 
 
 def _show_answers(environment: Environment, state: EvidenceState, truths: tuple[Truth, ...]) -> None:
-    """Each question with its answer or why there is none, how it was read, the statement's first line and the checks."""
+    """Each question with its answer or why there is none, how it was read, the statement and the checks."""
     from coset.answering.offline import Answered, answer
     from coset.routing.router import Router
     from coset.session.query_session import QuerySession

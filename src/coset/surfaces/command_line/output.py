@@ -8,7 +8,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _json_wanted = False
-LONGEST_ERROR = 2000
+LONGEST_ERROR, SHOWN_ROWS = 2000, 50
 _STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 json_option = click.option(
@@ -145,3 +145,20 @@ def waiting(what: str) -> Iterator[None]:
 
     with Console(stderr=True).status(f"{what} ..."):
         yield
+
+
+def show_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], truncated: bool) -> None:
+    """An answer's rows as a table; the rest is counted."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table as Grid
+
+    grid = Grid(box=box.SIMPLE_HEAD, header_style="bold")
+    for name in columns:
+        grid.add_column(escape(cell(name)), overflow="fold")
+    for row in rows[:SHOWN_ROWS]:
+        grid.add_row(*[escape(cell(value, 2_000)) for value in row])
+    console().print(grid)
+    if len(rows) > SHOWN_ROWS or truncated:
+        more = "more than " if truncated else ""
+        click.echo(f"{min(SHOWN_ROWS, len(rows))} of {more}{len(rows):,} rows; --json has them all", err=True)

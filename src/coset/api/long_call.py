@@ -1,0 +1,123 @@
+"""A call that may take long: it tells how far it is, and can be stopped from another thread.
+
+In: what is to be told, by whoever does the work. Out: reports to the one who waits, and `Stopped` raised in the work at
+the next moment it tells something, or at once where it registered how it is interrupted. Knows nothing of the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import TypeVar
+
+from coset.errors import CosetError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a call is. `total` is None where nobody can know."""
+
+    message: str
+    done: float
+    total: float | None = None
+
+
+Report = Callable[[Progress], None]
+
+
+class Stopped(Exception):
+    """Raised inside work whose caller has gone. Not a `CosetError`: nobody is there to read it, and no part of the
+    work may take it for a failure of its own and go on."""
+
+
+class LongCall:
+    """One call. `report` is called in the thread that works."""
+
+    def __init__(self, report: Report | None = None) -> None:
+        self._report = report
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._interrupts: list[Callable[[], None]] = []
+        self._told = 0
+
+    @property
+    def stopped(self) -> bool:
+        return self._stopped.is_set()
+
+    def check(self) -> None:
+        if self.stopped:
+            raise Stopped
+
+    def tell(self, message: str, done: float | None = None, total: float | None = None) -> None:
+        """Report, and go on unless stopped. Without a number, reports count themselves: progress must grow."""
+        self.check()
+        self._told += 1
+        if self._report is not None:
+            self._report(Progress(message, self._told if done is None else done, total))
+
+    def stop(self) -> None:
+        """End the work from outside. May be called more than once."""
+        self._stopped.set()
+        with self._lock:
+            interrupts = list(self._interrupts)
+        for interrupt in interrupts:
+            with contextlib.suppress(Exception):
+                interrupt()
+
+    @contextlib.contextmanager
+    def interrupted_by(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """While the block lasts, `stop` calls `interrupt`; a call that is stopped already does not enter it."""
+        with self._lock:
+            self._interrupts.append(interrupt)
+        try:
+            self.check()
+            yield
+        finally:
+            with self._lock:
+                self._interrupts.remove(interrupt)
+
+
+def wait_for(threads: Executor, work: Callable[[LongCall], T], report: Report | None = None) -> T:
+    """Do the work in another thread, where an event loop may run beside a notebook's own; Ctrl-C stops it."""
+    call = LongCall(report)
+    future = _submitted(threads, work, call)
+    try:
+        return future.result()
+    except BaseException:
+        call.stop()
+        raise
+
+
+async def await_for(threads: Executor, work: Callable[[LongCall], T], report: Report | None = None) -> T:
+    """The same for a caller with an event loop, in which `report` is then called. Cancelling it stops the work."""
+    loop = asyncio.get_running_loop()
+
+    def report_in_loop(progress: Progress) -> None:
+        with contextlib.suppress(RuntimeError):  # The loop has ended: there is nobody to tell.
+            loop.call_soon_threadsafe(report or _nothing, progress)
+
+    call = LongCall(report_in_loop if report else None)
+    future = _submitted(threads, work, call)
+    try:
+        return await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        # Interrupting may wait for a process to end, so it is done beside the loop.
+        threading.Thread(target=call.stop, daemon=True).start()
+        raise
+
+
+def _submitted(threads: Executor, work: Callable[[LongCall], T], call: LongCall) -> Future[T]:
+    try:
+        return threads.submit(work, call)
+    except RuntimeError:
+        raise CosetError("this environment is closed: open it again with coset.open") from None
+
+
+def _nothing(progress: Progress) -> None:
+    return None

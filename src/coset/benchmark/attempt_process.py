@@ -1,0 +1,115 @@
+"""The harness's side of the process that attempts run in: starts it, hands it requests, keeps its time.
+
+In: a `Request`. Out: an `Outcome`. A process that dies or overstays is ended and replaced at the next request; one that
+has served many is replaced too, so that nothing it may have gathered stays. Attempts share no memory with the harness.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import threading
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+from coset.benchmark.attempting import Outcome, Request
+
+MOST_SERVED = 25
+END_SECONDS = 5.0
+
+
+class AttemptProcess:
+    """One process, one request at a time. `kill` may be called from another thread."""
+
+    def __init__(self) -> None:
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
+        self._served = 0
+        self._lock = threading.Lock()
+
+    def run(self, request: Request, seconds: float) -> Outcome:
+        if self._served >= MOST_SERVED:
+            self.close()
+        try:
+            pipe = self._running()
+            pipe.send(request)
+            if not pipe.poll(seconds):
+                self.kill()
+                return Outcome(
+                    "failed", error=f"it was stopped after {seconds:g} seconds", error_kind="TimeOut", seconds=seconds
+                )
+            outcome: Outcome = pipe.recv()
+        except (EOFError, OSError):
+            code = self.kill()
+            return Outcome("failed", error=f"its process ended (exit code {code})", error_kind="ProcessDied")
+        self._served += 1
+        return outcome
+
+    def close(self) -> None:
+        """End the process after what it does; it holds nothing that must be kept."""
+        with self._lock:
+            process, pipe = self._process, self._pipe
+            self._process = self._pipe = None
+            self._served = 0
+        if process is None or pipe is None:
+            return
+        pipe.close()
+        process.join(END_SECONDS)
+        _end(process)
+
+    def kill(self) -> int | None:
+        """End the process now; the code it ended with."""
+        with self._lock:
+            process, pipe = self._process, self._pipe
+            self._process = self._pipe = None
+            self._served = 0
+        code = None
+        if process is not None:
+            process.join(0.2)  # One that died by itself has a code of its own to tell.
+            process.kill()
+            process.join(END_SECONDS)
+            code = process.exitcode
+            _end(process)
+        if pipe is not None:
+            pipe.close()
+        return code
+
+    def _running(self) -> Connection:
+        with self._lock:
+            if self._process is not None and self._pipe is not None and self._process.is_alive():
+                return self._pipe
+            context = multiprocessing.get_context("spawn")
+            ours, theirs = context.Pipe()
+            process = context.Process(target=serve, args=(theirs,), name="coset attempt")
+            process.start()
+            theirs.close()
+            self._process, self._pipe, self._served = process, ours, 0
+            return ours
+
+
+def serve(pipe: Connection) -> None:
+    """The process itself: requests in, outcomes out, until the pipe is closed."""
+    from coset.benchmark.attempting import attempt, comprehend_environment
+    from coset.session.confinement import end_with_parent
+
+    # An interrupt at the keyboard reaches the harness, which then ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
+    while True:
+        try:
+            request: Request = pipe.recv()
+        except (EOFError, OSError):
+            return
+        outcome = attempt(request) if request.question is not None else comprehend_environment(request)
+        try:
+            pipe.send(outcome)
+        except (OSError, BrokenPipeError):
+            return
+
+
+def _end(process: BaseProcess) -> None:
+    if process.is_alive():
+        process.kill()
+    process.join(END_SECONDS)
+    if not process.is_alive():
+        process.close()

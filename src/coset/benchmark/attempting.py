@@ -1,0 +1,135 @@
+"""One attempt, in the process it is isolated in: `ask` with a session and a recorder of its own.
+
+In: a `Request`: a folder, a question, how to ask. Out: an `Outcome`, whatever happens. The process is never told where
+a benchmark's checkout, its validators or its ground truth are.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coset.benchmark.attempts import Status
+from coset.benchmark.leaks import Prompt
+from coset.benchmark.written_values import proper
+from coset.errors import CosetError
+
+if TYPE_CHECKING:
+    from coset.answering.answer import Answer
+    from coset.answering.ask import AskOptions
+
+MOST_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to ask, or with no question: an environment to comprehend."""
+
+    environment: Path
+    question: str | None
+    options: AskOptions | None = None
+    jobs: int = 2
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a request."""
+
+    status: Status
+    text: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    from_rows: bool = False
+    """True when the text is the rows, because the answer had no words of its own."""
+    error: str = ""
+    error_kind: str = ""
+    seconds: float = 0.0
+    model_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    """Of the attempt's own process, without the one that runs its statements."""
+    requests: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    tool_calls: int = 0
+    tool_errors: dict[str, int] = field(default_factory=dict)
+    prompts: tuple[Prompt, ...] = ()
+    trace: tuple[dict[str, Any], ...] = ()
+
+
+def attempt(request: Request) -> Outcome:
+    """Ask one question. Never raises for anything that the question, the model or the data did."""
+    from coset.answering.ask import AskOptions, ask
+    from coset.answering.audit.redaction import redactor
+    from coset.benchmark.trace_recorder import TraceRecorder
+    from coset.environment.configuration import load_environment
+
+    started, started_cpu = time.monotonic(), time.process_time()
+    environment = load_environment(request.environment)
+    recorder = TraceRecorder(redactor(environment))
+    answer: Answer | None = None
+    error, kind = "", ""
+    try:
+        answer = ask(request.question or "", environment, request.options or AskOptions(), recorder)
+    except CosetError as raised:
+        error, kind = str(raised), type(raised).__name__
+    except Exception as raised:
+        error, kind = f"unexpected {type(raised).__name__}: {raised}", "Unexpected"
+    counted = [step for step in recorder.steps if step["kind"] == "model"]
+    costs = [step.get("cost") for step in counted]
+    known = bool(costs) and all(cost is not None for cost in costs)
+    return Outcome(
+        status="failed" if answer is None else "stopped" if answer.stopped else "answered",
+        text=proper(answer_text(answer)) if answer and not answer.stopped else "",
+        columns=answer.columns if answer and not answer.stopped else (),
+        rows=answer.rows[:MOST_ROWS] if answer and not answer.stopped else (),
+        from_rows=bool(answer and not answer.text),
+        error=proper(str(recorder.redact(error or (answer.stopped if answer else "")))),
+        error_kind=kind,
+        seconds=time.monotonic() - started,
+        cpu_seconds=time.process_time() - started_cpu,
+        model_seconds=sum(float(step.get("seconds") or 0) for step in counted),
+        requests=len(counted),
+        input_tokens=sum(int(step.get("input_tokens") or 0) for step in counted),
+        cached_tokens=sum(int(step.get("cached_tokens") or 0) for step in counted),
+        output_tokens=sum(int(step.get("output_tokens") or 0) for step in counted),
+        cost=sum(float(cost or 0) for cost in costs) if known else None,
+        tool_calls=recorder.tool_calls,
+        tool_errors=dict(recorder.tool_errors),
+        prompts=tuple(recorder.all_prompts()),
+        trace=tuple(recorder.steps),
+    )
+
+
+def answer_text(answer: Answer) -> str:
+    """The answer as one text: its own words, or the rows of its result, a line for each."""
+    if answer.text:
+        return answer.text
+    return "\n".join(", ".join("" if value is None else str(value) for value in row) for row in answer.rows)
+
+
+def comprehend_environment(request: Request) -> Outcome:
+    """Bring the evidence state of an environment up to date."""
+    from coset.environment.configuration import load_environment
+    from coset.evidence.comprehend import comprehend
+    from coset.evidence.work import over_processes
+    from coset.routing.comprehension import comprehend_meaning
+
+    started = time.monotonic()
+    try:
+        environment = load_environment(request.environment)
+        summary = comprehend(environment, spread=over_processes(request.jobs))
+        problems = (*summary.unreachable, *summary.damaged)
+        if not problems:
+            comprehend_meaning(environment)
+    except CosetError as raised:
+        return Outcome("failed", error=str(raised), error_kind=type(raised).__name__)
+    except Exception as raised:
+        return Outcome("failed", error=f"unexpected {type(raised).__name__}: {raised}", error_kind="Unexpected")
+    if problems:
+        told = "; ".join(f"'{name}' cannot be read: {why}" for name, why in problems[:3])
+        return Outcome("failed", error=told, error_kind="SourceUnreachable")
+    return Outcome("answered", seconds=time.monotonic() - started)

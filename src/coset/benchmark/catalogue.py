@@ -1,0 +1,54 @@
+"""Every bench there is: what it measures and how it is run.
+
+A bench is a command of `coset bench` or a script of the checkout's `benchmarks/`; scripts print `summary.json`'s form
+with `--json`: benchmark, figures, aim, met. A test fails when one of either kind is missing here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Bench:
+    name: str
+    measures: str
+    command: str
+    where: Literal["installed", "checkout"]
+
+
+_INSTALLED = (
+    ("dab", "answers to the Data Agent Benchmark, learned against core", "coset bench dab PATH --model M"),
+    ("questions", "answers to your own questions, against a baseline", "coset bench questions FILE --model M"),
+    ("routing", "whether views hold the tables and columns a question needs", "coset bench routing --help"),
+    ("joins", "transform and fuzzy joins of two columns", "coset bench joins --tasks DIR --out FILE"),
+    ("matching", "attributes of two schemas that play the same role",
+     "coset bench matching --source FILE --target FILE --out FILE"),
+)  # fmt: skip
+_CHECKOUT = (
+    ("harness_overhead", "what the harness adds to an attempt, without the model, at many tables"),
+    ("harness_endurance", "memory, processes and disk over 270 attempts with a scripted model"),
+    ("routing", "recall of views on databases that nothing learned from, against peers"),
+    ("routing_speed", "latency of a view and cost of its index, as the environment grows"),
+    ("offline_reasoner", "answers without a model, against gold SQL on the same rows"),
+    ("mcp_view", "what a view costs over MCP on top of the library call"),
+    ("comprehension_cost", "a whole comprehension against SUMMARIZE; memory; refresh"),
+    ("comprehension_speed", "profiles and value groups against SUMMARIZE"),
+    ("identities_speed", "realising the roles of 1,000 and 10,000 columns"),
+    ("matching", "cross-schema matching against names, MiniLM and valentine"),
+    ("relations", "relations found in the development environments against their truth"),
+    ("joins", "what `coset bench joins` found, against gold and peers"),
+    ("sql_round_trip", "a small SELECT through a warm session against DuckDB alone"),
+    ("pushdown_postgresql", "a count by group over a large PostgreSQL table, computed there"),
+    ("snapshot_postgresql", "copying a PostgreSQL table into a snapshot"),
+    ("help_time", "wall time of `coset --help`"),
+)
+
+
+def benches() -> list[Bench]:
+    """All of them, the installed ones first."""
+    return [
+        *(Bench(name, measures, command, "installed") for name, measures, command in _INSTALLED),
+        *(Bench(name, measures, f"python benchmarks/{name}.py", "checkout") for name, measures in _CHECKOUT),
+    ]

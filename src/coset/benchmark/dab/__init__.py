@@ -1,0 +1,1 @@
+"""The Data Agent Benchmark: its checkout on disk, environments made from it, its validators, a whole run of it."""

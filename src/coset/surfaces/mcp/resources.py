@@ -1,0 +1,73 @@
+"""The resources: the inventory of roles, each source's summary, and any object by its reference.
+
+In: an address. Out: text. An address that leads nowhere is told with what would lead somewhere.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from mcp_types import Resource, ResourceTemplate
+
+from coset.api.open_environment import OpenEnvironment
+from coset.errors import Mistake
+from coset.identities.explain import realised_identities
+from coset.identities.inventory import COORDINATES, load_inventory
+from coset.routing.data_as_text import one_line
+
+INVENTORY = "coset://inventory"
+SOURCE = "coset://source/"
+OBJECT = "coset://object/"
+BUDGET = 6_000
+SHOWN_OBJECTS = 6
+TEXT = "text/plain"
+
+
+def resources(environment: OpenEnvironment) -> list[Resource]:
+    """The inventory and one summary for each source of `coset.yaml`."""
+    listed = [
+        Resource(uri=f"{SOURCE}{quote(name)}", name=name, title=f"Source {name}", mime_type=TEXT,
+                 description=f"What is known of the source {name}: its tables, notes and problems.")
+        for name in environment.environment.names
+    ]  # fmt: skip
+    inventory = Resource(
+        uri=INVENTORY, name="inventory", title="Roles", mime_type=TEXT,
+        description="The roles that columns can play, and which columns play them here.",
+    )  # fmt: skip
+    return [inventory, *listed]
+
+
+def templates() -> list[ResourceTemplate]:
+    return [
+        ResourceTemplate(
+            uri_template=f"{OBJECT}{{+reference}}", name="object", title="Object by reference", mime_type=TEXT,
+            description="All that is known of a table, column, join or document, by a reference that a view shows.",
+        )
+    ]  # fmt: skip
+
+
+def read(environment: OpenEnvironment, address: str) -> str:
+    """The text behind an address. Raises a `CosetError`."""
+    if address == INVENTORY:
+        return _inventory(environment)
+    for prefix in (SOURCE, OBJECT):
+        if address.startswith(prefix) and len(address) > len(prefix):
+            return environment.recover(unquote(address[len(prefix) :]), BUDGET).text
+    raise Mistake(
+        f"there is no resource '{one_line(address, 120)}': there are {INVENTORY}, {SOURCE}NAME and {OBJECT}REFERENCE"
+    )
+
+
+def _inventory(environment: OpenEnvironment) -> str:
+    inventory = load_inventory(environment.environment.identities_file)
+    with environment.reading() as state:
+        realised = realised_identities(state, inventory)
+    lines = ["ROLES PLAYED HERE (entity.attribute: objects in sources, the surest first)"]
+    for role in realised:
+        shown = ", ".join(one_line(reference, 120) for reference in role["fiber"][:SHOWN_OBJECTS])
+        more = f" and {role['objects'] - SHOWN_OBJECTS} more" if role["objects"] > SHOWN_OBJECTS else ""
+        lines.append(f"  {role['role']}: {role['objects']} in {role['sources']}: {shown}{more}")
+    for coordinate in COORDINATES:
+        lines.append("ENTITIES" if coordinate == "entity" else "ATTRIBUTES")
+        lines += [f"  {identity.id}: {identity.meaning}" for identity in inventory.of(coordinate)]
+    return "\n".join(lines) + "\n"

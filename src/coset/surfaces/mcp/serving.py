@@ -1,0 +1,165 @@
+"""Serving: over standard input and output to the one program that started us, or over HTTP to several.
+
+In: an open environment. Out: nothing; it serves until it is ended. HTTP binds to loopback unless told otherwise, and
+beyond loopback only with a token, which every request must carry. A page in a browser cannot reach it: requests whose
+`Host` or `Origin` is another are refused. Knows no tool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+
+from coset.api.open_environment import OpenEnvironment
+from coset.errors import CosetError, Mistake
+from coset.surfaces.mcp.server import make_server
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+TOKEN_VARIABLE = "COSET_MCP_TOKEN"  # noqa: S105 - the name of a variable
+SHORTEST_TOKEN = 16
+PATH = "/mcp"
+LARGEST_REQUEST = 1 << 20
+WARMING_UP = "customer orders by month"
+"""Any question: the first one loads the models, and nobody should wait for that."""
+
+
+def serve_stdio(environment: OpenEnvironment, *, read_only: bool = False) -> None:
+    """Serve the program at the other end of standard input, until it closes it."""
+    server = make_server(environment, read_only=read_only)
+    _prepare(environment)
+
+    async def serve() -> None:
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    # A thread of the library waits for a line that may never come, so a signal ends the process here and now.
+    def end(number: int, frame: FrameType | None) -> None:
+        environment.close()
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    with contextlib.suppress(BrokenPipeError):
+        asyncio.run(serve())
+
+
+def serve_http(
+    environment: OpenEnvironment,
+    *,
+    host: str,
+    port: int,
+    token: str | None,
+    read_only: bool = False,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve over streamable HTTP. `ready` is told the address as soon as it answers; port 0 takes any that is free."""
+    import uvicorn
+
+    check_exposure(host, token)
+    application = make_application(make_server(environment, read_only=read_only), host, token)
+    listening = _listen(host, port)
+    _prepare(environment)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{listening.getsockname()[1]}{PATH}"
+    # What a request says may hold data of the user's: nothing of it is logged.
+    settings = uvicorn.Config(
+        application, log_level="warning", access_log=False, timeout_graceful_shutdown=2, server_header=False
+    )
+    if ready is not None:
+        ready(address)
+    uvicorn.Server(settings).run(sockets=[listening])
+
+
+def check_exposure(host: str, token: str | None) -> None:
+    """Raises `Mistake` for an address that others can reach without a token."""
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise Mistake(f"the token in {TOKEN_VARIABLE} is too short: use at least {SHORTEST_TOKEN} characters")
+    if token is None and not is_loopback(host):
+        raise Mistake(
+            f"'{host}' can be reached by others: set a token in {TOKEN_VARIABLE}, which clients send as "
+            "`Authorization: Bearer ...`, or serve on 127.0.0.1"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def make_application(server: Server[Any], host: str, token: str | None) -> ASGIApp:
+    """The web application: the protocol at one path, behind the token where there is one."""
+    names = ["127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host]
+    hosts = [name + suffix for name in dict.fromkeys(names) for suffix in ("", ":*")]
+    security = TransportSecuritySettings(
+        # Beyond loopback a server has names that it does not know; there the token keeps foreign pages out.
+        enable_dns_rebinding_protection=is_loopback(host),
+        allowed_hosts=hosts,
+        allowed_origins=[f"http://{name}" for name in hosts],
+    )
+    application: ASGIApp = server.streamable_http_app(
+        streamable_http_path=PATH, host=host, transport_security=security, max_request_body_size=LARGEST_REQUEST
+    )
+    return application if token is None else TokenGate(application, token)
+
+
+class TokenGate:
+    """Lets requests through that carry the token."""
+
+    def __init__(self, application: ASGIApp, token: str) -> None:
+        self._application, self._expected = application, f"bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            given = dict(scope["headers"]).get(b"authorization", b"")
+            kind, _, rest = given.partition(b" ")
+            if not hmac.compare_digest(kind.lower() + b" " + rest.strip(), self._expected):
+                from starlette.responses import PlainTextResponse
+
+                refused = PlainTextResponse(
+                    f"a token is needed: send Authorization: Bearer with the value of {TOKEN_VARIABLE}",
+                    status_code=401,
+                    headers={"WWW-Authenticate": "Bearer"},
+                )
+                await refused(scope, receive, send)
+                return
+        await self._application(scope, receive, send)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, place = found[0]
+        return socket.create_server(place[:2], family=family, backlog=128)
+    except OSError as error:
+        raise CosetError(f"cannot serve on {host}:{port}: {error.strerror or error}; choose another --port") from None
+
+
+def _prepare(environment: OpenEnvironment) -> None:
+    """Keep logs off the protocol's way, and load the models while the client says hello."""
+    logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="coset mcp: %(message)s")
+
+    def warm_up() -> None:
+        with contextlib.suppress(Exception):  # It will be told when somebody asks for a view.
+            environment.view(WARMING_UP)
+
+    environment.threads.submit(warm_up)

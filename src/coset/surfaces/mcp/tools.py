@@ -1,0 +1,210 @@
+"""The tools: what each is called, what an agent is told of it, and what carries it out.
+
+In: an open environment and checked arguments. Out: an output model. Every word of a description is sent to every agent
+with every conversation: a test counts them. A tool that fails raises a `CosetError`; `calling` knows how that is told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from coset.api.long_call import LongCall, Report, await_for
+from coset.api.open_environment import OpenEnvironment
+from coset.errors import Mistake
+from coset.routing.recover import Recovered
+from coset.surfaces.mcp import arguments as given
+from coset.surfaces.mcp import outputs as gives
+
+Run = Callable[[OpenEnvironment, Any, Report], Awaitable[gives.Output]]
+MOST_CHANGES = 50
+WORST_FIRST = ("failed", "doubt", "passed")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool. `reads_only` is False for the one that keeps what it is told."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    output: type[gives.Output]
+    run: Run
+    reads_only: bool = True
+
+
+async def view(environment: OpenEnvironment, asked: given.ViewArguments, report: Report) -> gives.Output:
+    found = await _quick(environment, lambda: environment.view(asked.question, asked.budget))
+    return gives.ViewOutput(text=found.text, matched=found.matched, cost=found.cost)
+
+
+async def sql(environment: OpenEnvironment, asked: given.SqlArguments, report: Report) -> gives.Output:
+    result = await environment.sql_async(asked.query, max_rows=asked.rows, report=report)
+    rows, cut = gives.bounded_rows(result.rows())
+    return gives.SqlOutput(
+        columns=list(result.columns), types=list(result.types), rows=rows, truncated=result.truncated or cut
+    )
+
+
+async def calc(environment: OpenEnvironment, asked: given.CalcArguments, report: Report) -> gives.Output:
+    from coset.session.calculator import calculate, format_value
+
+    value = await _quick(environment, lambda: format_value(calculate(asked.expression)))
+    return gives.CalcOutput(value=value[: gives.LETTERS])
+
+
+async def recover(environment: OpenEnvironment, asked: given.RecoverArguments, report: Report) -> gives.Output:
+    def found() -> Recovered:
+        try:
+            return environment.recover(asked.what, asked.budget)
+        except Mistake:
+            return environment.search(asked.what, asked.budget)
+
+    known = await _quick(environment, found)
+    return gives.RecoverOutput(text=known.text, left_out=known.left_out)
+
+
+async def relations(environment: OpenEnvironment, asked: given.RelationsArguments, report: Report) -> gives.Output:
+    rows = await _quick(environment, lambda: environment.relations(asked.about or None, least=asked.least))
+    names = list(gives.JoinOutput.model_fields)
+    joins = [gives.JoinOutput(**{name: row[name] for name in names}) for row in rows.dictionaries()[: asked.most]]
+    return gives.RelationsOutput(joins=joins, total=len(rows))
+
+
+async def teach(environment: OpenEnvironment, asked: given.TeachArguments, report: Report) -> gives.Output:
+    if asked.revoke:
+        number = asked.revoke
+        done = await _quick(environment, lambda: environment.revoke(number))
+        kept = []
+    else:
+        if not asked.reference or not asked.role:
+            raise Mistake("give `reference` and `role`, or `revoke` with the number of a statement")
+        done = await _quick(
+            environment, lambda: environment.teach(asked.reference, asked.role, negative=asked.negative)
+        )
+        kept = [statement.number for statement in done.statements]
+    changes = [f"{change.reference}: {change.before} -> {change.after}" for change in done.changes]
+    more = len(changes) - MOST_CHANGES
+    return gives.TeachOutput(
+        statements=kept, changes=[*changes[:MOST_CHANGES], *([f"and {more} more"] if more > 0 else [])]
+    )
+
+
+async def answer_check(environment: OpenEnvironment, asked: given.CheckArguments, report: Report) -> gives.Output:
+    from coset.answering.checks import PinnedShape, verdict
+
+    shape = None
+    if asked.form != "table" or asked.grain or asked.rows or asked.unit:
+        shape = PinnedShape(form=asked.form, rows=asked.rows or None, grain=asked.grain, unit=asked.unit)
+    checks = await environment.check_async(asked.sql, asked.answer, shape, report=report)
+    told = [check for check in checks if check.outcome != "not applicable"]
+    told.sort(key=lambda check: WORST_FIRST.index(check.outcome))
+    return gives.CheckOutput(
+        verdict=verdict(checks), checks=[f"{check.outcome}: {check.name}: {check.detail}" for check in told]
+    )
+
+
+async def ask(environment: OpenEnvironment, asked: given.AskArguments, report: Report) -> gives.Output:
+    answer = await environment.ask_async(asked.question, report=report)
+    rows, cut = gives.bounded_rows(list(answer.rows)) if not answer.text or answer.stopped else ([], False)
+    return gives.AskOutput(
+        answer=f"no answer: {answer.stopped}" if answer.stopped else answer.text,
+        columns=list(answer.columns) if rows else [],
+        rows=rows,
+        truncated=bool(rows) and (answer.truncated or cut),
+        sql=list(answer.sql),
+        assumptions=list(answer.assumptions),
+        confidence=answer.confidence,
+        run=answer.run,
+    )
+
+
+async def _quick(environment: OpenEnvironment, work: Callable[[], Any]) -> Any:
+    """A call that is over in a moment, in a thread, so that other clients are served meanwhile."""
+
+    def done(call: LongCall) -> Any:
+        return work()
+
+    return await await_for(environment.threads, done)
+
+
+TOOLS = (
+    Tool(
+        "view",
+        "START HERE. The evidence for a question: the tables, columns, values, cleaning expressions and tested joins "
+        "that answer it, as SQL that runs in `sql` as written. Ask once per question.",
+        given.ViewArguments,
+        gives.ViewOutput,
+        view,
+    ),
+    Tool(
+        "sql",
+        "Run one read-only SELECT (DuckDB SQL) across all sources; tables are source.table. No rows is a finding; "
+        "`not allowed` is not.",
+        given.SqlArguments,
+        gives.SqlOutput,
+        sql,
+    ),
+    Tool(
+        "calc",
+        "Work out an expression exactly: arithmetic, statistics, dates, sets. Example: round(100 * 7 / 30, 2)",
+        given.CalcArguments,
+        gives.CalcOutput,
+        calc,
+    ),
+    Tool(
+        "recover",
+        "What a view left out: all about one reference, or a search of names, stored values and documents.",
+        given.RecoverArguments,
+        gives.RecoverOutput,
+        recover,
+    ),
+    Tool(
+        "relations",
+        "The joins that were found and tested, the surest first, as ON conditions.",
+        given.RelationsArguments,
+        gives.RelationsOutput,
+        relations,
+    ),
+    Tool(
+        "teach",
+        "Correct which role a table or column plays. Only when the user says so, never because data says so.",
+        given.TeachArguments,
+        gives.TeachOutput,
+        teach,
+        reads_only=False,
+    ),
+    Tool(
+        "answer_check",
+        "Check an answer and its SQL by counting, before giving it: rows lost or multiplied by joins, uncleaned "
+        "values, duplicates, nulls, units, shape. Mend what failed.",
+        given.CheckArguments,
+        gives.CheckOutput,
+        answer_check,
+    ),
+    Tool(
+        "ask",
+        "Let coset's own model answer a question, with the SQL behind it. Slow.",
+        given.AskArguments,
+        gives.AskOutput,
+        ask,
+    ),
+)
+
+
+def offered(environment: OpenEnvironment, *, read_only: bool) -> dict[str, Tool]:
+    """The tools of this environment by name: `ask` only where a model is configured, nothing that keeps anything
+    where only reading is allowed. Raises `Mistake` for a model that is configured wrongly."""
+    from coset.answering.models import DEFAULT_MODEL, choose_models
+
+    configured = environment.environment.models
+    has_model = bool(configured.get("agent") or os.environ.get(DEFAULT_MODEL))
+    if has_model:
+        choose_models(None, configured=configured)
+    return {
+        tool.name: tool for tool in TOOLS if (tool.name != "ask" or has_model) and (tool.reads_only or not read_only)
+    }
