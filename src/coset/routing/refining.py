@@ -11,9 +11,10 @@ import heapq
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from coset.evidence.column_expressions import column_kind
 from coset.routing.choice import Pick
 from coset.routing.cost import lines_cost
-from coset.routing.details import Depth
+from coset.routing.details import FEW, Depth
 from coset.routing.facts import RelationFacts
 from coset.routing.join_plan import best_link, connected_parts
 from coset.routing.making import Making
@@ -30,6 +31,7 @@ ELSEWHERE = 0.7
 """What a column of a table not taken yet is worth, beside one of a table that is."""
 ANCHOR_WORTH, NAME_WORTH, TABLE_WORTH, JOIN_WORTH, PASSAGE_WORTH = 0.8, 0.1, 0.5, 0.25, 2.0
 SURE_VALUE, SURE_NAME = 0.5, 0.7
+CATEGORY_WORTH, STRONG = 0.2, 0.3
 
 
 class Refining:
@@ -54,6 +56,7 @@ class Refining:
             self._deeper(reference, "short", 1.0)
         for pick in open_picks:
             self._another(pick)
+        self._categories()
         self._facts()
         while self._waiting:
             _, name, price = heapq.heappop(self._waiting)
@@ -113,6 +116,26 @@ class Refining:
         price = self.draft.take_cost(pick.column, pick.why, "name")
         own = self.draft.table_cost(pick.column.table)
         return price + sum(self.draft.plan_cost(link) - own for link in links)
+
+    def _categories(self) -> None:
+        """Values of the strong tables' categorical text columns: a word of the question may mean one of them (`won`, a
+        stage) though neither name nor value says so, and looking them up is the query that is asked most."""
+        for table, score in list(self.draft.tables.items()):
+            for column in self.making.objects.columns(table):
+                group = column.values
+                if score < STRONG or group is None or not group.complete or group.distinct > FEW:
+                    continue
+                if column_kind(column.type) not in ("text", "enum") or group.distinct < 2:
+                    continue
+                taken = self.draft.columns.get(column.reference)
+                pick = Pick(column, taken.score if taken else 0.0, tuple(taken.why) if taken else ("context",))
+                price = self.draft.take_cost(column, pick.why, "short")
+                self._offer(f"values {column.reference}", CATEGORY_WORTH * score, price, partial(self._category, pick))
+
+    def _category(self, pick: Pick) -> None:
+        taken = self.draft.columns.get(pick.column.reference)
+        if taken is None or taken.depth == "name":
+            self.making.take(pick, "short")
 
     def _facts(self) -> None:
         """Anchors, descriptions of tables, further joins, passages."""

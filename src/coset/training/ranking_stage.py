@@ -145,7 +145,7 @@ def _fit(
             logits = _forward(layers, torch.cat([blocks[number] for number in chosen]), settings.dropout)
             loss = _loss(logits, torch.cat([targets[number] for number in chosen]), owner, len(chosen), settings)
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimiser.step(), schedule.step()
             total += loss.item() * len(chosen)
         report(f"{name}, epoch {epoch + 1}, loss {total / max(1, len(usable)):.4f}", (epoch + 1) / settings.epochs)

@@ -21,8 +21,9 @@ from torch.nn import functional
 
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.identities.wordpieces import WordPieces
+from coset.routing.schema_files import Key
 from coset.routing.schema_texts import column_text, table_text
-from coset.training.corpora import Key, Question
+from coset.training.corpora import Question
 from coset.training.text_model import TextModel
 
 Report = Callable[[str, float], None]
@@ -94,7 +95,7 @@ def train_retrieval(
         torch.manual_seed(seed * 100_000 + step)
         loss = _loss(model, plan[step], pieces, settings)
         optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         nn.utils.clip_grad_norm_(learned, 1.0)
         optimiser.step(), schedule.step()
         mean = loss.item() if step == begin else 0.98 * mean + 0.02 * loss.item()

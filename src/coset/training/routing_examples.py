@@ -18,10 +18,10 @@ from coset.routing.model import RoutingModel
 from coset.routing.question import EncodedQuestion, encode_question
 from coset.routing.ranking_features import candidates
 from coset.routing.request import Anchor, Demand
-from coset.routing.schema_files import SchemaDatabase, read_schemas
+from coset.routing.schema_files import Key, SchemaDatabase, read_schemas
 from coset.routing.schema_routing import MARK, SchemaRouter
 from coset.training.annotation import Part, split_databases
-from coset.training.corpora import SCHEMAS, Key, Question, read_questions
+from coset.training.corpora import SCHEMAS, Question, read_questions
 from coset.training.ranking_stage import Example
 
 Report = Callable[[str, float], None]
