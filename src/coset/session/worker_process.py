@@ -67,6 +67,10 @@ class WorkerProcess:
                     f"the process that ran the statement ended ({_ending(code)}): it needed more than it may have, "
                     "narrow the statement or allow more memory"
                 ) from None
+            except BaseException:
+                # Interrupted half-way: the answer that is on its way must not be taken for that of the next statement.
+                self.kill()
+                raise
             if head["operation"] == "run" and head["attach"]:
                 self._idle = threading.Timer(self._limits.idle_seconds, self.release)
                 self._idle.daemon = True
