@@ -191,6 +191,45 @@ def test_an_answer_must_name_results_that_exist(session: QuerySession):
     assert "name the results" in run.told(2)[0] and "there is no result 'result_7'" in run.told(3)[0]
 
 
+def test_a_refusal_is_taken_as_it_is(session: QuerySession):
+    def never(proposal: Any) -> list[str]:
+        raise AssertionError("there is nothing to check in a refusal")
+
+    for refusal in (
+        call("answer", text="The data says nothing of the weather.", confidence=0),
+        call("answer", text="This cannot be answered from these databases.", confidence=0.8),
+    ):
+        shape = Shape(meaning="a temperature", form="value")
+        run = Run(session, call("sql", query=COUNT), refusal, shape=shape, verify=never)
+        ending = run()
+        assert ending.steps == 2 and ending.proposal is not None and ending.objections == ()
+
+
+def test_helper_columns_are_left_out_without_another_statement(session: QuerySession):
+    query = 'SELECT city, count(*) AS n, min(name) AS "First, by name" FROM crm.customers GROUP BY city ORDER BY city'
+    run = Run(
+        session, call("sql", query=query), call("answer", results=["result_1"], columns=["first, BY name", "City"])
+    )
+    ending = run()
+    assert ending.steps == 2 and ending.proposal is not None
+    final = run.results.find(ending.proposal.results[-1])
+    assert final.result is not None and final.result.columns == ("First, by name", "city")
+    assert final.result.rows()[0] == ("Firm 0", "Basel")
+    assert session.sql(final.whole).rows() == final.result.rows()  # What stands for it gives the same rows.
+
+
+def test_columns_that_are_not_there_are_named_and_the_run_goes_on(session: QuerySession):
+    run = Run(session, call("sql", query=COUNT), call("answer", results=["result_1"], columns=["m"]), DONE)
+    assert run().steps == 3 and "'result_1' has no column 'm'; it has n" in run.told()[0]
+
+
+def test_lookaround_in_a_pattern_is_told_what_to_do(session: QuerySession):
+    query = "SELECT count(*) AS n FROM crm.customers WHERE regexp_matches(name, '^(?!Firm)')"
+    run = Run(session, call("sql", query=query), call("sql", query=COUNT), DONE)
+    run()
+    assert run.told(1)[0].startswith("error:") and "RE2: no lookaround" in run.told(1)[0]
+
+
 def test_an_empty_answer_is_sent_back(session: QuerySession):
     run = Run(session, call("sql", query=COUNT), call("answer", text=""), DONE)
     assert run().proposal is not None and "give the answer" in run.told()[0]

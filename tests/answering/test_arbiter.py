@@ -15,7 +15,7 @@ from coset.answering.exchange import Exchange, Retries
 from coset.answering.models import open_model, parse_model
 from coset.answering.named_results import NamedResults
 from coset.answering.opening import cited_part, learned_opening
-from coset.answering.prompts import AGENT, ARBITER
+from coset.answering.prompts import AGENT, ARBITER, CORE_AGENT, CORE_TOOLS
 from coset.answering.quoting import cell, data_block, grid
 from coset.answering.recorder import ForgetfulRecorder
 from coset.answering.records import Records, record_text, records_text, resolved
@@ -191,11 +191,24 @@ def test_the_fixed_part_of_each_prompt_is_small():
         "recover",
         "classify",
         "extract",
+        "resolve_entities",
         "ask_user",
         "answer",
     ]
     assert 500 < tokens(ARBITER, [RECORDS_TOOL]) < 2_500
     assert 500 < tokens(AGENT, toolbox.tools) < 2_500
+    plain = Toolbox(nobody, NamedResults(), str, None, texts.offers, CORE_TOOLS)
+    assert 500 < tokens(CORE_AGENT, plain.tools) < 2_500
+
+
+def test_core_mode_hears_nothing_of_what_it_does_not_have():
+    nobody: Any = object()
+    texts = TextTools(nobody, nobody, NamedResults(), nobody, nobody)
+    tools = Toolbox(nobody, NamedResults(), str, None, texts.offers, CORE_TOOLS).tools
+    said = CORE_AGENT + "".join(each.name + each.description + json.dumps(each.parameters) for each in tools)
+    for word in ("record", "pinned", "R3", "arbiter", "is given", "below"):
+        assert word not in said, word
+    assert "records" in AGENT and "pinned shape" in AGENT
 
 
 def test_data_cannot_end_its_own_block_or_steer():

@@ -97,7 +97,74 @@ def test_learned_mode_ends_after_one_step_when_the_arbiter_wrote_the_statement(e
     assert answer.shape is not None and answer.shape.form == "value"
     assert "crm/customers.city" in answer.references
     opening = wire.requests[1]["messages"][1]["content"]
-    assert "R1 shape" in opening and "result_1: 1 row" in opening and opening.endswith(QUESTION)
+    assert "R1 shape" in opening and "result_1: 1 row" in opening
+    # The last thing it reads: the result is there, answer.
+    assert 'call `answer` now, with results ["result_1"]' in opening.partition(QUESTION)[2]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) AS n FROM crm.customers WHERE town = 'Bern'",
+        "SELECT name FROM crm.customers WHERE city = 'Nowhere'",
+        "SELECT count(*) AS n FROM crm.customers WHERE city = 'Bern' UNION ALL SELECT 7",
+    ],
+)
+def test_a_prepared_statement_that_is_not_clean_is_not_called_ready(environment: Environment, sql: str):
+    with Wire(records(sql), call("sql", query=COUNT), call("answer", text="20", results=["result_1"])) as wire:
+        ask(QUESTION, environment, learned(wire), router=HandRouter())
+    assert wire.requests[1]["messages"][1]["content"].endswith(QUESTION)
+
+
+JOINED = "SELECT {} FROM shop.orders o JOIN crm.customers c ON {} = c.customer_id"
+
+
+def test_a_doubt_stands_beside_the_result_and_travels_with_the_answer_but_sends_nothing_back(environment: Environment):
+    many = "SELECT count(*) AS n FROM crm.customers a JOIN crm.customers b ON a.city = b.city"
+    with Wire(call("sql", query=many), call("answer", text="1200", results=["result_1"])) as wire:
+        answer, number = ask_and_keep("How many pairs are there?", environment, core(wire))
+    assert [step.step for step in answer.steps] == ["agent 1", "agent 2"]
+    assert {check.name: check.outcome for check in answer.checks}["fan-out"] == "doubt"
+    told = wire.requests[1]["messages"][-1]["content"]
+    assert '<data name="checks">\nfan-out, doubt: ' in told
+    assert "objection" not in {step.kind for step in Runs(environment.state_folder).run(number).steps}
+
+
+def test_a_check_that_failed_sends_the_answer_back_once(environment: Environment):
+    lossy = JOINED.format("count(*) AS n", "o.status")
+    fine = JOINED.format("count(*) AS n", "o.buyer")
+    with Wire(
+        call("sql", query=lossy),
+        call("answer", text="0", results=["result_1"]),
+        call("sql", query=fine),
+        call("answer", text="300", results=["result_2"]),
+    ) as wire:
+        answer = ask("How many orders have a customer?", environment, core(wire))
+    assert answer.text == "300" and len(wire.requests) == 4
+    assert "Not taken yet" in wire.requests[2]["messages"][-1]["content"]
+    assert {check.outcome for check in answer.checks} <= {"passed", "not applicable"}, answer.checks
+
+
+def test_what_the_calculator_gave_is_a_number_that_the_answer_may_state(environment: Environment):
+    with Wire(
+        call("sql", query=COUNT),
+        call("calc", expression="20 * 7.25"),
+        call("answer", text="145", results=["result_1"]),
+    ) as wire:
+        answer = ask("How many customers in Bern, times 7.25?", environment, core(wire))
+    assert {check.name: check.outcome for check in answer.checks}["stored values"] == "passed"
+
+
+def test_rows_that_are_one_thing_are_brought_together_by_a_tool(environment: Environment):
+    with Wire(
+        call("resolve_entities", table="crm.customers", named_by=["name"]),
+        call("sql", query="SELECT count(*) AS n FROM result.entities_1"),
+        call("answer", text="60", results=["result_1"]),
+    ) as wire:
+        answer = ask("How many customers, each once?", environment, core(wire))
+    assert answer.rows == ((60,),)
+    told = wire.requests[1]["messages"][-1]["content"]
+    assert told.startswith("result.entities_1 (customer_id, cluster, cluster_size, cluster_name): 60 rows, ")
 
 
 @needs_routing

@@ -178,6 +178,24 @@ def test_a_tie_that_the_limit_cuts_leaves_doubt(company: Company):
     assert company.one("row limit", broken).outcome == "passed"
 
 
+def test_only_a_tie_where_the_answer_itself_ends_leaves_doubt(company: Company):
+    # Balances are 219, 218, 217, ...: halved and cut to whole numbers they are 109, 109, 108, 108, ...
+    by_half = "SELECT name, balance // 2 AS half FROM shop.customers ORDER BY half DESC LIMIT {}"
+    first, second = (company.session.sql(by_half.format(3)).rows()[place][0] for place in (0, 1))
+    assert (
+        company.one("row limit", by_half.format(3)).outcome == "doubt"
+    )  # All three rows: the fourth equals the third.
+    assert company.one("row limit", by_half.format(3), value=f"{first} and {second}").outcome == "passed"
+    assert company.one("row limit", by_half.format(4), value=first).outcome == "doubt"  # The first equals the second.
+    top = "SELECT city, count(*) + (city = 'Lyon')::INT AS n FROM shop.customers GROUP BY city ORDER BY n DESC LIMIT 3"
+    assert company.one("row limit", top).outcome == "doubt"
+    for shape in (None, PinnedShape("value")):
+        assert company.one("row limit", top, value="Lyon", shape=shape).outcome == "passed"
+    assert company.one("row limit", top, value="25", shape=PinnedShape("value")).outcome == "passed"
+    assert company.one("shape", top, value="Lyon", shape=PinnedShape("value")).outcome == "doubt"
+    assert company.one("shape", top, value="Basel and Gent", shape=PinnedShape("value")).outcome == "failed"
+
+
 # ---- joins
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from answering.wire_servers import Say, Wire, call
 from benchmark.small_checkout import make_checkout
+from coset.benchmark.attempting import Outcome, Request, attempt, comprehend_environment
 
 
 def asked(request: dict[str, Any]) -> str:
@@ -31,6 +32,20 @@ def right(request: dict[str, Any]) -> Say:
     return call("answer", text=text, results=["result_1"], confidence=0.9)
 
 
+class Here:
+    """Attempts in this process: the same code without the seconds that a process takes to start. What is about
+    processes (time-outs, deaths, interrupts, kills) is tried with real ones."""
+
+    def run(self, request: Request, seconds: float) -> Outcome:
+        return attempt(request) if request.question is not None else comprehend_environment(request)
+
+    def close(self) -> None:
+        return None
+
+    def kill(self) -> int | None:
+        return None
+
+
 @pytest.fixture
 def wire() -> Iterator[Callable[..., Wire]]:
     """Scripted models, ended with the test."""
@@ -48,7 +63,6 @@ def wire() -> Iterator[Callable[..., Wire]]:
 @pytest.fixture(scope="session")
 def comprehended_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with a checkout and its comprehended environment, made once; to be copied."""
-    from coset.benchmark.attempting import Request, comprehend_environment
     from coset.benchmark.dab.checkout import read_checkout
     from coset.benchmark.dab.environments import write_environment
 

@@ -43,7 +43,7 @@ def test_questions_are_in_the_order_of_their_numbers(tmp_path: Path):
 def test_only_the_wanted_datasets_are_read_and_an_unknown_one_is_named(tmp_path: Path):
     make_checkout(tmp_path, "shop", "farm")
     assert [each.name for each in read_checkout(tmp_path, ["query_Shop"]).datasets] == ["shop"]
-    with pytest.raises(Mistake, match="no dataset 'sea'.*farm, shop"):
+    with pytest.raises(Mistake, match=r"no dataset 'sea'.*farm, shop"):
         read_checkout(tmp_path, ["sea"])
 
 

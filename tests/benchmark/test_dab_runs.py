@@ -17,17 +17,21 @@ import pytest
 from click.testing import CliRunner
 
 from answering.wire_servers import Fail, Wire, call
-from benchmark.conftest import asked, has_results, right
+from benchmark.conftest import Here, asked, has_results, right
 from benchmark.small_checkout import CANARY, make_dataset
 from coset.answering.ask import AskOptions
 from coset.answering.exchange import Retries
 from coset.answering.usage import Limits
+from coset.benchmark.attempt_process import AttemptProcess
 from coset.benchmark.attempting import Outcome
 from coset.benchmark.attempts import Attempt, Judgement, Task
 from coset.benchmark.dab.checkout import read_checkout
 from coset.benchmark.dab.run import DabSettings, run_dab
+from coset.benchmark.report import write_reports
 from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.runner import Plan, run_attempts
+from coset.benchmark.submission import write_submission
+from coset.benchmark.systems import system_of
 from coset.errors import CosetError, Mistake
 from coset.surfaces.command_line.bench_dab import dab
 
@@ -39,9 +43,11 @@ def options(wire: Wire, **changes: Any) -> AskOptions:
     return AskOptions(model=wire.url, core=True, retries=QUICK, **changes)
 
 
-def run(shop: Path, wire: Wire, trials: int = 1, **changes: Any) -> RunFolder:
+def run(
+    shop: Path, wire: Wire, trials: int = 1, say: Callable[[str], None] = lambda _: None, **changes: Any
+) -> RunFolder:
     settings = DabSettings(shop / "out", ("core",), trials, environments=shop / "environments", **changes)
-    return run_dab(read_checkout(shop / "checkout"), options(wire), settings, lambda *_: None, lambda _: None)[0]
+    return run_dab(read_checkout(shop / "checkout"), options(wire), settings, lambda *_: None, say, Here)[0]
 
 
 def attempts_only(
@@ -51,6 +57,7 @@ def attempts_only(
     folder = shop / "environments" / "shop"
     dataset = read_checkout(shop / "checkout").datasets[0]
     only = changes.pop("only", "12")
+    place = changes.pop("place", AttemptProcess)
     asked = [question for question in dataset.questions if question.number in only]
     tasks = [Task("shop", question.number, question.text, folder) for question in asked]
     kept = RunFolder.begin(shop / "attempts", {}, {}, {})
@@ -60,7 +67,7 @@ def attempts_only(
     def judge(task: Task, outcome: Outcome) -> Judgement:
         return Judgement("passed" if outcome.text in {"20", "Chur"} else "wrong", "")
 
-    run_attempts(plan, kept, judge, None, lambda attempt, _: tell(attempt))
+    run_attempts(plan, kept, judge, None, lambda attempt, _: tell(attempt), place)
     return kept
 
 
@@ -124,7 +131,7 @@ def test_ground_truth_and_validators_are_out_of_the_agents_reach(shop: Path, wir
     task = Task("shop", "1", "How many customers are in Basel?", folder)
     kept = RunFolder.begin(shop / "attempts", {}, {}, {})
     plan = Plan([task], 1, AskOptions(model=model.url, core=True, retries=QUICK, limits=Limits(steps=20)))
-    run_attempts(plan, kept, lambda *_: Judgement("passed", ""), None, lambda *_: None)
+    run_attempts(plan, kept, lambda *_: Judgement("passed", ""), None, lambda *_: None, Here)
     assert kept.attempts[("shop", "1", 1)].tool_calls >= 3
     # What the model itself wrote is in the conversation; what came back is what counts.
     came_back = [
@@ -151,14 +158,15 @@ def test_ground_truth_in_the_evidence_is_reported_as_a_leak(shop: Path, wire: St
 def test_a_dataset_without_its_data_is_reported_and_the_others_run(shop: Path, wire: Start):
     broken = make_dataset(shop / "checkout" / "query_farm")
     (broken / "query_dataset" / "orders.sql").unlink()
-    arguments = [str(shop / "checkout"), "--mode", "core", "--trials", "1", "--model", wire(right).url, "--out",
-                 str(shop / "out"), "--environments", str(shop / "environments")]  # fmt: skip
-    result = CliRunner().invoke(dab, arguments)
-    assert result.exit_code == 1
-    assert "farm cannot be run: its data file 'query_dataset/orders.sql' is missing" in result.stderr
-    assert "2/2" in result.stdout
+    said: list[str] = []
+    kept = run(shop, wire(right), say=said.append)
+    assert "farm cannot be run: its data file 'query_dataset/orders.sql' is missing" in said
+    assert len(kept.attempts) == 2 and all(each.passed for each in kept.attempts.values())
+    system = system_of(kept)
+    write_reports([system], shop / "out", "Title")
     assert "farm was not run" in (shop / "out" / "report.md").read_text()
-    assert "not run: farm" in (shop / "out" / "core" / "submission.md").read_text()
+    write_submission(system)
+    assert "not run: farm" in (kept.folder / "submission.md").read_text()
 
 
 def test_a_damaged_database_is_found_when_it_is_read(shop: Path, wire: Start):
@@ -183,23 +191,23 @@ def test_failed_attempts_are_recorded_and_asked_again_only_when_told(shop: Path,
 
     moody.down = True
     model = wire(moody)
-    found = attempts_only(shop, model, trials=2)
+    found = attempts_only(shop, model, place=Here, trials=2)
     assert {key: each.status for key, each in found.attempts.items()} == {
         ("shop", "1", 1): "failed", ("shop", "2", 1): "answered", ("shop", "1", 2): "failed", ("shop", "2", 2): "answered",
     }  # fmt: skip
     assert "status 400" in found.attempts[("shop", "1", 1)].error
     moody.down = False
     before = len(model.requests)
-    again = attempts_only(shop, model, trials=2)
+    again = attempts_only(shop, model, place=Here, trials=2)
     assert again.attempts[("shop", "1", 1)].status == "failed" and len(model.requests) == before
-    mended = attempts_only(shop, model, trials=2, retry_failed=True)
+    mended = attempts_only(shop, model, place=Here, trials=2, retry_failed=True)
     assert all(each.passed for each in mended.attempts.values())
 
 
 def test_a_run_in_which_everything_fails_alike_stops_early(shop: Path, wire: Start):
     model = wire(Fail(401, {"error": {"message": "no"}}))
-    with pytest.raises(CosetError, match="first 3 attempts failed alike.*--retry-failed"):
-        attempts_only(shop, model, trials=5)
+    with pytest.raises(CosetError, match=r"first 3 attempts failed alike.*--retry-failed"):
+        attempts_only(shop, model, place=Here, trials=5)
     assert len(RunFolder.begin(shop / "attempts", {}, {}, {}).attempts) == 3
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import mean
 
 import pytest
@@ -100,7 +100,7 @@ def test_both_are_the_mean_over_all_subsets(outcomes: dict[str, dict[str, tuple[
 def test_consistency_never_exceeds_capability(outcomes: dict[str, dict[str, tuple[int, ...]]]):
     scores = [pass_hat_k(outcomes, k) for k in range(1, 6)]
     assert scores[0] == pytest.approx(stratified_pass_at_1(outcomes))
-    assert all(later <= earlier + 1e-12 for earlier, later in zip(scores, scores[1:], strict=False))
+    assert all(later <= earlier + 1e-12 for earlier, later in pairwise(scores))
 
 
 def test_bootstrap_is_repeatable_and_holds_the_estimate():

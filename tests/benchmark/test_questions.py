@@ -74,16 +74,17 @@ def test_a_file_is_read_with_values_lists_rows_and_sql(tmp_path: Path):
     ],
 )
 def test_mistakes_in_the_file_are_named(tmp_path: Path, text: str, told: str):
-    with pytest.raises(Mistake, match="questions.yaml") as caught:
+    with pytest.raises(Mistake, match=r"questions\.yaml") as caught:
         read_questions(written(tmp_path, text))
     assert told in str(caught.value)
     with pytest.raises(Mistake, match="no file of questions"):
         read_questions(tmp_path / "none.yaml")
 
 
-def judged(
-    expected: Any, text: str = "", rows: Any = (), tolerance: Tolerance = Tolerance(), ordered: bool = False
-) -> str:
+EXACT = Tolerance()
+
+
+def judged(expected: Any, text: str = "", rows: Any = (), tolerance: Tolerance = EXACT, ordered: bool = False) -> str:
     outcome = Outcome("answered", text=text or "\n".join(map(str, rows)), rows=rows, from_rows=not text)
     return judge_rows(expected, outcome, tolerance, ordered).verdict
 

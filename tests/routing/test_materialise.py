@@ -56,6 +56,18 @@ def test_a_relevant_column_that_is_also_a_join_key_keeps_its_score(known):
     assert "join key" in key.why and key.score == 0.1
 
 
+def test_values_of_a_strong_tables_categories_come_before_columns_of_weak_tables(known):
+    scores = GivenScores(
+        {ORDER: 0.95}, {f"{ORDER}.amount": 0.9, f"{ITEMS}.quantity": 0.05, "crm/complaints.city": 0.05}
+    )
+    weak = {f"{ITEMS}.quantity", "crm/complaints.city"}
+    views = [columns_of(view_for(known, scores, (), budget)) for budget in range(160, 420, 20)]
+    assert not weak & set(views[0]) and weak & set(views[-1])
+    for shown in views:
+        if weak & set(shown):
+            assert "'lost' 300" in shown[f"{ORDER}.status"].values
+
+
 def test_a_table_that_only_connects_enters_with_its_keys(known):
     scores = GivenScores({}, {f"{ORDER}.amount": 0.9, "catalogue/products.wood": 0.9})
     view = view_for(known, scores, ())

@@ -63,10 +63,10 @@ class Agent:
     _silent: int = 0
     _called: bool = False
 
-    def begin(self, opening: str) -> None:
+    def begin(self, opening: str, instructions: str = AGENT) -> None:
         from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-        self.messages = [ModelRequest(parts=[UserPromptPart(opening)], instructions=AGENT)]
+        self.messages = [ModelRequest(parts=[UserPromptPart(opening)], instructions=instructions)]
 
     async def run(self) -> Ending:
         """Go on until there is an answer or no room for another step."""
@@ -154,7 +154,8 @@ class Agent:
             proposal = Proposal.model_validate(call.arguments)
         except ValidationError as error:
             return one_line("; ".join(f"{each['loc']}: {each['msg']}" for each in error.errors()[:3]), 300)
-        objections = self._against(proposal)
+        proposal, objections = self._narrowed(proposal)
+        objections = objections or self._against(proposal)
         unusable = not proposal.text and not proposal.results
         if (unusable or objections) and not last and self._objections < MOST_OBJECTIONS:
             self._objections += 1
@@ -164,6 +165,17 @@ class Agent:
             return Ending(None, "the model gave an empty answer", tuple(objections), step)
         known = [name.lower() for name in proposal.results if name.lower() in self.toolbox.results.known]
         return Ending(proposal.model_copy(update={"results": known}), "", tuple(objections), step)
+
+    def _narrowed(self, proposal: Proposal) -> tuple[Proposal, list[str]]:
+        """The proposal with the columns that it leaves out taken from its final result, or why they cannot be."""
+        if not proposal.columns or not proposal.results:
+            return proposal, []
+        *before, final = proposal.results
+        try:
+            narrowed = self.toolbox.results.narrowed(final, proposal.columns)
+        except CosetError as error:
+            return proposal, [one_line(str(error))]
+        return proposal.model_copy(update={"results": [*before, narrowed.name], "columns": []}), []
 
     def _against(self, proposal: Proposal) -> list[str]:
         results = self.toolbox.results

@@ -7,6 +7,7 @@ or runs code; `answer` is the agent's own affair and not handled here.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from coset.answering.checks import CheckResult
 from coset.answering.column_hint import column_hint
 from coset.answering.exchange import Call, Tool
 from coset.answering.named_results import NamedResult, NamedResults
-from coset.answering.prompts import TOOLS
+from coset.answering.prompts import RE2, TOOLS
 from coset.answering.quoting import data_block, grid, one_line
 from coset.answering.schema_of import schema_of
 from coset.errors import CosetError, NotAllowed, SourceUnreachable
@@ -31,6 +32,7 @@ SHOWN_ROWS = 40
 LONGEST_RECOVERED = 12_000
 LONGEST_ERROR = 400
 LONGEST_HINT = 800
+_LOOKAROUND = re.compile(r"\(\?<?[!=]")
 
 Recover = Callable[[str], str]
 """Evidence for a reference, or for words to search by. Raises a `CosetError` that says what to do."""
@@ -54,7 +56,7 @@ class CalcArguments(Arguments):
 
 
 class RecoverArguments(Arguments):
-    what: Annotated[str, Field(description="a reference, a record's number, or words")]
+    what: Annotated[str, Field(description="a name, or words")]
 
 
 class AskArguments(Arguments):
@@ -92,7 +94,10 @@ class Toolbox:
         recover: Recover,
         ask_user: AskUser | None = None,
         more: Mapping[str, ToolOffer] | None = None,
+        words: Mapping[str, str] = TOOLS,
     ) -> None:
+        """`words` describe the tools to the model."""
+        self._words = words
         self.session = session
         self.results = results
         self._recover = recover
@@ -112,8 +117,8 @@ class Toolbox:
     @property
     def tools(self) -> list[Tool]:
         """In an order that never changes, `answer` last."""
-        offered = [Tool(name, TOOLS[name], schema_of(offer.arguments)) for name, offer in self.offers.items()]
-        return [*offered, Tool("answer", TOOLS["answer"], schema_of(Proposal))]
+        offered = [Tool(name, self._words[name], schema_of(offer.arguments)) for name, offer in self.offers.items()]
+        return [*offered, Tool("answer", self._words["answer"], schema_of(Proposal))]
 
     async def run(self, call: Call) -> Outcome:
         """Carry out a call. Never raises for what a model did wrong."""
@@ -146,19 +151,19 @@ class Toolbox:
         try:
             named = self.run_sql(arguments.query)
         except CosetError as error:
-            hint = column_hint(self.session, whole, str(error))
+            hint = RE2 if _LOOKAROUND.search(whole) else column_hint(self.session, whole, str(error))
             return Outcome(
                 (told(error) + " " + one_line(hint, LONGEST_HINT)).strip(),
                 True,
                 {"sql": whole, "error": type(error).__name__},
             )
-        return Outcome(self.told_result(named), False, _kept(named))
+        return Outcome(self.told_result(named)[0], False, _kept(named))
 
-    def told_result(self, named: NamedResult) -> str:
-        """A result for the model, with what the checks remark of it, if there is something that checks."""
-        remarks = self.remarks(named) if self.remarks and named.result is not None else []
+    def told_result(self, named: NamedResult) -> tuple[str, Sequence[CheckResult]]:
+        """A result for the model with what the checks remark of it, if there is something that checks; the remarks."""
+        remarks = self.remarks(named) if self.remarks and named.result is not None else ()
         lines = "\n".join(one_line(f"{each.name}, {each.outcome}: {each.detail}", 240) for each in remarks)
-        return f"{shown(named)}\n{data_block('checks', lines)}" if lines else shown(named)
+        return (f"{shown(named)}\n{data_block('checks', lines)}" if lines else shown(named)), remarks
 
     async def _calc(self, arguments: CalcArguments) -> Outcome:
         from coset.session.calculator import calculate, format_value

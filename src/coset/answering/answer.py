@@ -31,6 +31,7 @@ class Proposal(BaseModel):
         description="the answer alone, short, in the shape asked for; empty when the rows of a result are it",
     )
     results: References = Field(default=[], description="names of the results it comes from, the final one last")
+    columns: References = Field(default=[], description="of the final result only these columns; empty: all")
     assumptions: References = []
     readings: References = Field(default=[], description="other readings of an ambiguous question")
     confidence: float = Field(default=0.5, ge=0, le=1)

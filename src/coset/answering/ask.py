@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 from coset.answering.agent import Agent, Ending
 from coset.answering.agent_tools import AskUser, Recover, Toolbox, told
-from coset.answering.answer import Answer, Mode, Proposal
+from coset.answering.answer import Answer, Mode, Proposal, misfit
 from coset.answering.arbiter import arbitrate
 from coset.answering.audit.kept_result import kept_result
 from coset.answering.checks import CheckResult
@@ -25,6 +25,7 @@ from coset.answering.labelling import TextReader
 from coset.answering.models import ModelChoices, choose_models, has_price, open_model
 from coset.answering.named_results import NamedResults
 from coset.answering.opening import cited_part, core_opening, learned_opening
+from coset.answering.prompts import AGENT, CORE_AGENT, CORE_TOOLS, TOOLS
 from coset.answering.quoting import one_line
 from coset.answering.recorder import ForgetfulRecorder, Recorder
 from coset.answering.records import Records, record_text
@@ -127,6 +128,16 @@ def check_models(environment: Environment, options: AskOptions) -> ModelChoices:
     return choices
 
 
+@dataclass(frozen=True)
+class _Draft:
+    """A statement of the arbiter that was run: what is told of it, and whether rows came and nothing speaks against
+    them."""
+
+    text: str
+    name: str = ""
+    clean: bool = False
+
+
 @dataclass
 class _Run:
     """One question while it is answered."""
@@ -153,7 +164,8 @@ class _Run:
         same = self.choices.text == self.choices.agent
         reader = TextReader(agent_exchange if same else await self._exchange("text"))
         texts = TextTools(reader, self.session, self.results, self.environment, self.recorder)
-        toolbox = Toolbox(self.session, self.results, self._recover(), self.options.ask_user, texts.offers)
+        words = CORE_TOOLS if self.options.core else TOOLS
+        toolbox = Toolbox(self.session, self.results, self._recover(), self.options.ask_user, texts.offers, words)
         agent = Agent(agent_exchange, toolbox)
         agent.after_step = lambda: self._keep(agent)
         if self.options.verify != "none":
@@ -164,7 +176,8 @@ class _Run:
         if sitting is not None:
             self._take_up(sitting, agent)
         else:
-            agent.begin(await (self._core() if self.options.core else self._learned(toolbox)))
+            core = self.options.core
+            agent.begin(await (self._core() if core else self._learned(toolbox)), CORE_AGENT if core else AGENT)
             self._keep(agent)
         agent.shape = self.records.shape if self.records else None
         if self.verification is not None:
@@ -203,18 +216,29 @@ class _Run:
             return learned_opening(self.question, text, None, (), ())
         evidence = view_text(cited_part(view, self.records))
         ran = [self._draft(toolbox, query.purpose, query.sql) for query in self.records.queries]
-        return learned_opening(self.question, evidence, self.records, ran, self._chosen(self.records))
+        clean = ran and all(each.clean for each in ran) and not self.records.text_operations
+        return learned_opening(
+            self.question,
+            evidence,
+            self.records,
+            [each.text for each in ran],
+            self._chosen(self.records),
+            ready=ran[-1].name if clean else "",
+        )
 
-    def _draft(self, toolbox: Toolbox, purpose: str, sql: str) -> str:
+    def _draft(self, toolbox: Toolbox, purpose: str, sql: str) -> _Draft:
         """Run a statement that the arbiter wrote: most questions need no other."""
         try:
             named = toolbox.run_sql(sql)
         except CosetError as error:
             self.recorder.step("draft", {"sql": sql, "failed": True, "text": told(error)})
-            return f"{one_line(purpose, 120)}: {one_line(sql, 1_500)}\n{told(error)}"
+            return _Draft(f"{one_line(purpose, 120)}: {one_line(sql, 1_500)}\n{told(error)}")
         rows = named.result.table.num_rows if named.result else 0
         self.recorder.step("draft", {"name": named.name, "sql": named.whole, "rows": rows, "failed": False})
-        return f"{one_line(purpose, 120)}\n{toolbox.told_result(named)}"
+        result, remarks = toolbox.told_result(named)
+        fits = rows > 0 and misfit(self.records.shape if self.records else None, rows) is None
+        clean = fits and not remarks and named.result is not None and not named.result.truncated
+        return _Draft(f"{one_line(purpose, 120)}\n{result}", named.name, clean)
 
     def _chosen(self, records: Records) -> list[str]:
         """What the person says of open ambiguities, where there is one to ask."""

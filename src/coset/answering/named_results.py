@@ -8,8 +8,9 @@ the whole statement, as ever.
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from coset.errors import Mistake
@@ -51,6 +52,32 @@ class NamedResults:
         name = f"{PREFIX}{len(self.known) + 1}"
         self.known[name] = NamedResult(name, sql.strip().rstrip(";").strip(), whole, result)
         return self.known[name]
+
+    def narrowed(self, name: str, columns: Sequence[str]) -> NamedResult:
+        """A result with only these columns, in their order, under a name of its own. Nothing is run: its statement says
+        the same. Raises `Mistake` that lists the columns there are."""
+        from coset.session.local_tables import quoted
+
+        named = self.find(name)
+        if named.result is None:
+            raise Mistake(f"'{name}' is known by its statement only: select the columns with sql")
+        there = [column.lower() for column in named.result.columns]
+        for column in columns:
+            if there.count(column.lower()) != 1:
+                how = "has several columns" if column.lower() in there else "has no column"
+                raise Mistake(f"'{name}' {how} '{column}'; it has {', '.join(named.result.columns)}")
+        places = list(dict.fromkeys(there.index(column.lower()) for column in columns))
+        if places == list(range(len(there))):
+            return named
+        kept = [named.result.columns[place] for place in places]
+        sql = f"SELECT {', '.join(map(quoted, kept))} FROM {named.name}"
+        whole = self.whole(sql)
+        result = dataclasses.replace(
+            named.result,
+            table=named.result.table.select(places),
+            types=tuple(named.result.types[place] for place in places),
+        )
+        return self.ran(whole) or self.add(sql, whole, result)
 
     def find(self, name: str) -> NamedResult:
         """A result by its name. Raises `Mistake` that lists the names there are."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from coset.answering.prompts import READY
 from coset.answering.quoting import data_block
 from coset.answering.records import Records, records_text
 from coset.routing.view import EvidenceView, LeftOut
@@ -38,15 +39,24 @@ def cited_part(view: EvidenceView, records: Records) -> EvidenceView:
 
 
 def learned_opening(
-    question: str, evidence: str, records: Records | None, ran: Sequence[str] = (), chosen: Sequence[str] = ()
+    question: str,
+    evidence: str,
+    records: Records | None,
+    ran: Sequence[str] = (),
+    chosen: Sequence[str] = (),
+    ready: str = "",
 ) -> str:
-    """`ran` is what the records' statements gave, `chosen` what the person said of open ambiguities."""
+    """`ran` is what the records' statements gave, `chosen` what the person said of open ambiguities, `ready` the name
+    of the result that should be the answer, when all of them ran and nothing speaks against them."""
     parts = [data_block("evidence", evidence)]
     if records is not None:
         parts.append(f"Records:\n{data_block('records', records_text(records))}")
     parts += [f"Already run:\n{text}" for text in ran]
     parts += [f"The person was asked, and means: {text}" for text in chosen]
-    return "\n\n".join([*parts, f"The question:\n{question}"])
+    parts.append(f"The question:\n{question}")
+    if ready:
+        parts.append(READY.format(name=ready))
+    return "\n\n".join(parts)
 
 
 def core_opening(question: str, schema: str) -> str:

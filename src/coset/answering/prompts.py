@@ -33,39 +33,66 @@ rows changes sums and counts.
 tables and expressions written as in the evidence. It runs before the analyst starts.
 Leave out what is not needed. Be brief."""
 
-AGENT = f"""\
+_BEGIN = f"""\
 You answer a question over databases by calling tools, and end with `answer`. All databases are in one read-only \
 DuckDB session; a table is written source.table or source.schema.table.
 
 {DATA_RULE}
 
 How to work:
+"""
+
+_FROM_RECORDS = """\
 - Start from the records, where there are any: they resolve the question in terms of these databases. If one proves \
 wrong, say so in the assumptions. If something is missing, `recover` it before you guess a name or a value.
-- If a result below already answers the question, check it against the shape and answer at once. Most questions need \
-one or two statements. Do in SQL whatever SQL can do.
-- Every result keeps a name (result_1, ...) that later SQL can read like a table; do not repeat rows into SQL.
-- Before you answer: is it one row per what was asked, are rows lost or multiplied by a join, are null words and \
-mixed formats cleaned, is a filter value spelled as stored?
+- If a result is given that already answers the question, compare it with the pinned shape and answer at once: most \
+questions need no other statement. A column too many is no reason to select again: name the right ones in `columns`.
+"""
+
+_FROM_SCHEMA = """\
+- Start from the schema. If something is missing, `recover` it before you guess a name or a value. Most questions need \
+one or two statements. A column too many is no reason to select again: name the right ones in `columns`.
+"""
+
+_END = """\
+- Do in SQL whatever SQL can do. Every result keeps a name (result_1, ...) that later SQL can read like a table; do \
+not repeat rows into SQL. `answer` cannot be called beside another tool: wait for what that gives.
+- When you write SQL: is it one row per what was asked, does a join lose or multiply rows, are null words and mixed \
+formats cleaned, is a filter value spelled as stored? Joins and dirt are also checked for you; what is found stands \
+under the result as a <data name="checks"> block: mend it where it matters to the answer.
 - An empty result is a finding: check the filter values once, then say that there is none. Never invent a value.
 - "not allowed" means that reading is refused, not that there are no rows; say which it was.
 - `answer` takes the answer alone, without explanation, values exactly as stored, numbers unrounded unless asked. For \
-more than a few rows leave `text` empty and name the result whose rows are the answer, with only the columns asked for.
+more than a few rows leave `text` empty and name the result whose rows are the answer.
 - If the question can be read in several ways, answer the likelier and list the readings. If the data cannot answer \
-it, say so in `text` and give confidence 0."""
+it, say so in `text`, name no result, and give confidence 0."""
+
+AGENT = _BEGIN + _FROM_RECORDS + _END
+CORE_AGENT = _BEGIN + _FROM_SCHEMA + _END
+"""For core mode, where there are neither records nor a pinned shape nor results at the start."""
 
 TOOLS = {
     "records": "Give all your records.",
-    "sql": "Run one SELECT. Rows are capped; the whole result stays readable under its name.",
+    "sql": "Run one SELECT in DuckDB's SQL. Rows are capped; the whole result stays readable under its name.",
     "calc": "Work out an expression: arithmetic, statistics, dates. Example: round(100 * 7 / 30, 2)",
     "recover": "More evidence: all about one reference, a record (R3), or a search of names, values and documents.",
     "classify": "Sort the texts of a column into categories by meaning. Gives a table.",
     "extract": "Read fields out of the texts of a column by meaning. Gives a table.",
     "ask_user": "Ask the person one short question, when only they can say which reading is meant.",
-    "answer": "End with the answer.",
+    "resolve_entities": "Bring together rows of a table that are one thing under several spellings. Gives a table.",
+    "answer": "End with the answer. Not beside another tool.",
+}
+CORE_TOOLS = {
+    **TOOLS,
+    "recover": "More about the databases: all about one table or column, or a search of names and values.",
 }
 
+RE2 = "Regular expressions are RE2: no lookaround."
+
 LAST_STEP = "This is the last step: call `answer` now with what you have, and say in the assumptions what is open."
+READY = """\
+{name} above is there already: its statement ran and gave rows. If they are what the records pin, call `answer` now, \
+with results ["{name}"]. Do not run it again, and look at no table to confirm it."""
 MEND = "Mend it, or compute it in another way; if the answer stands, give it again."
 CALL_A_TOOL = "Nothing was called. Go on by calling one of the tools; to end, call `answer`."
 CALL_RECORDS = "Nothing was called. Call `records` once."

@@ -1,8 +1,8 @@
-"""The agent's `classify` and `extract`: what texts say, by meaning, as a table that later SQL reads.
+"""The agent's `classify`, `extract` and `resolve_entities`: what texts say, as a table that later SQL reads.
 
-In: a SELECT of keys and a text column, and what is wanted of the texts. Out: a temporary table of its rows with the new
-columns. The text operations ask the model for few of the texts, and none flows through the agent. The table is kept
-with the run, because no statement could make it again.
+In: a SELECT of keys and a text column, and what is wanted of the texts; or a table in which several rows may be one
+thing. Out: a temporary table of the rows with the new columns. The text operations ask the model for few of the texts,
+and none flows through the agent. The table is kept with the run, because no statement could make it again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import Field
 from coset.answering.agent_tools import Arguments, Outcome, ToolOffer
 from coset.answering.labelling import TextReader
 from coset.answering.named_results import NamedResults
-from coset.answering.quoting import cell, one_line
+from coset.answering.quoting import cell, data_block, one_line
 from coset.answering.recorder import Recorder
 from coset.answering.records import References, Text
 from coset.answering.text_operations import (
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+EXAMPLES = 5
+
+
 class ClassifyArguments(Arguments):
     query: Annotated[str, Field(description="SELECT of keys and the text column")]
     column: str
@@ -50,6 +53,11 @@ class ExtractArguments(Arguments):
     column: str
     fields: References
     question: Annotated[Text, Field(description="what the fields mean, in a sentence")] = ""
+
+
+class ResolveArguments(Arguments):
+    table: str
+    named_by: References = Field(default=[], description="the columns that name a thing; empty: as diagnosed")
 
 
 class TextTools:
@@ -65,13 +73,14 @@ class TextTools:
     ) -> None:
         self._reader, self._session, self._results = reader, session, results
         self._environment, self._recorder = environment, recorder
-        self._made = 0
+        self._made = self._resolved = 0
 
     @property
     def offers(self) -> dict[str, ToolOffer]:
         return {
             "classify": ToolOffer(ClassifyArguments, self._classify),
             "extract": ToolOffer(ExtractArguments, self._extract),
+            "resolve_entities": ToolOffer(ResolveArguments, self._resolve_entities),
         }
 
     async def _classify(self, arguments: ClassifyArguments) -> Outcome:
@@ -103,6 +112,34 @@ class TextTools:
             cache=LabelCache(self._environment.state_folder),
         )
         return self._outcome(made.name, made.table, made.found, _fields(made.found))
+
+    async def _resolve_entities(self, arguments: ResolveArguments) -> Outcome:
+        from coset.answering.entity_resolution import resolve_entities
+
+        written = arguments.table.replace('"', "").strip()
+        with EvidenceState.read(self._environment.state_folder) as state:
+            try:
+                reference = resolve(state, written)
+            except Mistake:
+                # As SQL writes it, source.table; what is still unknown is told with the nearest names.
+                reference = resolve(state, written.replace(".", "/", 1))
+            self._resolved += 1
+            made = resolve_entities(
+                self._session, state, reference, named_by=arguments.named_by, name=f"entities_{self._resolved}"
+            )
+        name = made.name.replace('"', "")
+        self._recorder.keep_table(name.rpartition(".")[2], made.table)
+        together = [" = ".join(cell(each, 60) for each in spellings[:4]) for spellings in made.examples[:EXAMPLES]]
+        apart = [f"{cell(one, 60)}, {cell(two, 60)}: {share:.0%}" for one, two, share in made.doubtful[:EXAMPLES]]
+        lines = [*(f"one: {each}" for each in together), *(f"left apart: {each}" for each in apart)]
+        told = (
+            f"{name} ({one_line(', '.join(made.table.column_names))}): {made.rows:,} rows, {made.entities:,} things, "
+            f"{made.merged:,} of them with several rows. Join it by {one_line(', '.join(made.keys))}, count by cluster."
+        )
+        return Outcome(
+            f"{told}\n{data_block(name, chr(10).join(lines))}" if lines else told,
+            kept={"name": name, "rows": made.rows, "entities": made.entities},
+        )
 
     def _known_expressions(self, query: str, column: str) -> tuple[Candidate, ...]:
         """The text facets that the evidence state has of the column, where the statement says whose column it is."""
@@ -143,8 +180,14 @@ class TextTools:
 
 def _categories(found: Classified) -> str:
     names = {label: "none of them" if label is None else cell(label, 60) for label in found.counts}
-    counts = ", ".join(f"{names[label]} {count:,}" for label, count in found.counts.items())
+    counts = ", ".join(f"{names[label]} {count:,}{_expected(found, label)}" for label, count in found.counts.items())
     return f"{counts}; {_sure(found.expected_accuracy)}"
+
+
+def _expected(found: Classified, label: str | None) -> str:
+    """How many there are by the probabilities, where that is another number: the better one for `how many`."""
+    expected = round(found.expected_counts.get(label, found.counts[label]))
+    return f" (likelier {expected:,})" if expected != found.counts[label] else ""
 
 
 def _fields(found: Extracted) -> str:

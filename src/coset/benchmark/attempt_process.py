@@ -11,8 +11,20 @@ import signal
 import threading
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from typing import Protocol
 
 from coset.benchmark.attempting import Outcome, Request
+
+
+class AttemptPlace(Protocol):
+    """Where attempts run: something that takes one request at a time."""
+
+    def run(self, request: Request, seconds: float) -> Outcome: ...
+
+    def close(self) -> None: ...
+
+    def kill(self) -> int | None: ...
+
 
 MOST_SERVED = 25
 END_SECONDS = 5.0

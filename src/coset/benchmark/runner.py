@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coset.benchmark.attempt_process import AttemptProcess
+from coset.benchmark.attempt_process import AttemptPlace, AttemptProcess
 from coset.benchmark.attempting import Outcome, Request
 from coset.benchmark.attempts import Attempt, Judgement, Task
 from coset.benchmark.run_folder import RunFolder
@@ -70,15 +70,22 @@ def todo(plan: Plan, run: RunFolder) -> list[tuple[Task, int]]:
     return wanted
 
 
-def run_attempts(plan: Plan, run: RunFolder, judge: Judge, leaks: LeakCheck | None, progress: Progress) -> None:
+def run_attempts(
+    plan: Plan,
+    run: RunFolder,
+    judge: Judge,
+    leaks: LeakCheck | None,
+    progress: Progress,
+    place: Callable[[], AttemptPlace] = AttemptProcess,
+) -> None:
     """Ask what is not kept yet. An interrupt ends the processes; what was kept stays."""
     pending = todo(plan, run)
     state = _Going(plan, run, judge, leaks, progress)
-    processes = [AttemptProcess() for _ in range(max(1, min(plan.jobs, len(pending))))]
+    processes = [place() for _ in range(max(1, min(plan.jobs, len(pending))))]
     free = list(processes)
     try:
         with ThreadPoolExecutor(len(processes), thread_name_prefix="attempt") as pool:
-            running: dict[Future[None], AttemptProcess] = {}
+            running: dict[Future[None], AttemptPlace] = {}
             try:
                 while pending or running:
                     while pending and free:
@@ -108,7 +115,7 @@ class _Going:
         """Set when the run is broken off: what is then ended by us was no attempt."""
         self._failures: list[str] | None = []
 
-    def one(self, process: AttemptProcess, task: Task, trial: int) -> None:
+    def one(self, process: AttemptPlace, task: Task, trial: int) -> None:
         request = Request(task.environment, task.text, self.plan.options)
         outcome = process.run(request, self.plan.attempt_seconds)
         if self.stopping:

@@ -1,10 +1,10 @@
 """How many rows each join of a statement keeps and multiplies, counted.
 
 In: an examined proposal. Out: one `JoinCount` for each join of two tables in each of its blocks: how many rows either
-side has (after the conditions on that side alone), how many find a partner, and how many pairs there are. A row that the
-keys join, and a condition on the other side leaves out, was filtered and not lost: it is counted apart. A join counts as
-an inner one, whatever kind it is: what an outer join fills with NULL found no partner. Joins whose condition reaches over
-three tables, and tables that may not be read whole, are not counted.
+side has (after the conditions on that side alone), how many find a partner, and how many pairs there are. A row that
+its key joins and a condition on the other side leaves out was filtered, not lost: it is counted apart. A join counts as
+an inner one, whatever kind it is: what an outer join fills with NULL found no partner. Joins whose condition reaches
+over three tables, and tables that may not be read whole, are not counted.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _count(examined: Examined, block: Block, left: str, right: str, condition: N
     counts = examined.count(_after(query, [*entries, *(unfiltered_entry(entry, names) for entry in entries)]))
     if counts is None:
         return None
-    pairs, left_matched, right_matched, *sides = map(int, counts)
+    pairs, left_matched, right_matched, *sides = (int(each or 0) for each in counts)  # Nothing adds up to NULL.
     (left_rows, left_keyed, left_joinable), (right_rows, right_keyed, right_joinable) = sides[:3], sides[3:]
 
     def behind(alias: str) -> tuple[str, ...]:

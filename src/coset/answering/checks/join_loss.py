@@ -1,8 +1,9 @@
 """Does a join lose rows that it should keep?
 
-Counted on the data as it is now, by the keys alone: what a condition on the other side leaves out is not lost. Of a join of many to one, the many should all find their one: rows without a partner
-are lost from every sum. Where the state knows a tested way to join the same columns, its match rate says how many rows
-can find a partner: a join that stays below it fails, one that reaches it passes, however low the rate is by nature.
+Counted on the data as it is now, by the keys alone: what a condition on the other side leaves out is not lost. Of
+a join of many to one, the many should all find their one: rows without a partner are lost from every sum. Where the
+state knows a tested way to join the same columns, its match rate says how many rows can find a partner: a join that
+stays below it fails, one that reaches it passes, however low the rate is by nature.
 """
 
 from __future__ import annotations

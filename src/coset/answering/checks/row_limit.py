@@ -1,4 +1,7 @@
-"""Is the result all of it: not cut off, not an arbitrary part, and no tie cut in two?"""
+"""Is the result all of it: not cut off, not an arbitrary part, and no tie cut in two?
+
+A tie counts where the answer itself ends: one that names the first of five rows is not concerned by what comes sixth.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def _one_row(block: Block) -> bool:
 
 
 def _tie(examined: Examined, block: Block, limit: int) -> str | None:
-    """Whether the first row that was left out equals the last that was taken in all that they are ordered by."""
+    """Whether the first row that the answer leaves out equals the last it takes in all that they are ordered by."""
     select: Node = block.select.copy()
     order = select.args.get("order")
     if order is None or select.args.get("distinct") or limit == 0:
@@ -77,7 +80,24 @@ def _tie(examined: Examined, block: Block, limit: int) -> str | None:
         rows = examined.session.sql(select.sql(dialect=DIALECT), max_rows=limit + 1, seconds=SECONDS).rows()
     except CosetError:
         return None
-    if len(rows) <= limit or rows[limit - 1][-len(keys) :] != rows[limit][-len(keys) :]:
+    cut = rows_taken(examined, limit)
+    if len(rows) <= cut or rows[cut - 1][-len(keys) :] != rows[cut][-len(keys) :]:
         return None
-    value = ", ".join(str(each) for each in rows[limit][-len(keys) :])
-    return f"the limit of {limit} cuts a tie in two: the next row has the same {value}; say how ties are broken"
+    value = ", ".join(str(each) for each in rows[cut][-len(keys) :])
+    where = f"the limit of {limit}" if cut == limit else f"the answer takes {cut} of {limit} rows and"
+    return f"{where} cuts a tie in two: the next row has the same {value}; say how ties are broken"
+
+
+def rows_taken(examined: Examined, limit: int) -> int:
+    """How many of the first rows the answer takes: those up to the last that its text quotes, or all."""
+    value, shape = examined.proposal.value, examined.proposal.shape
+    if not isinstance(value, str) or not value.strip():
+        return limit
+    quoted = [
+        number
+        for number, row in enumerate(examined.rows, start=1)
+        if any(isinstance(cell, str) and len(cell) > 1 and cell in value for cell in row)
+    ]
+    if quoted:
+        return max(quoted)
+    return 1 if shape is not None and shape.form in {"value", "row"} else limit

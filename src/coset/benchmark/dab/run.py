@@ -14,7 +14,7 @@ from pathlib import Path
 from coset import __version__
 from coset.answering.answer import Mode
 from coset.answering.ask import AskOptions
-from coset.benchmark.attempt_process import AttemptProcess
+from coset.benchmark.attempt_process import AttemptPlace, AttemptProcess
 from coset.benchmark.attempting import Outcome, Request
 from coset.benchmark.attempts import Judgement, Task
 from coset.benchmark.dab.checkout import Checkout, Dataset, Question
@@ -45,7 +45,12 @@ class DabSettings:
 
 
 def run_dab(
-    checkout: Checkout, options: AskOptions, settings: DabSettings, progress: Progress, say: Say
+    checkout: Checkout,
+    options: AskOptions,
+    settings: DabSettings,
+    progress: Progress,
+    say: Say,
+    place: Callable[[], AttemptPlace] = AttemptProcess,
 ) -> list[RunFolder]:
     """Run what is not done yet, in every mode; the run folders."""
     runs = [_begin(checkout, options, mode, settings) for mode in settings.modes]
@@ -59,7 +64,7 @@ def run_dab(
         if not any(todo(plan, run) for plan, run in zip(plans, runs, strict=True)):
             continue
         say(f"{dataset.name}: comprehending {len(dataset.databases)} databases")
-        outcome = _comprehend(dataset, settings)
+        outcome = _comprehend(dataset, settings, place())
         if outcome.status == "failed":
             not_runnable[dataset.name] = outcome.error
             say(f"{dataset.name} cannot be run: {outcome.error}")
@@ -68,7 +73,7 @@ def run_dab(
             seconds = {**run.notes.get("comprehension_seconds", {}), dataset.name: round(outcome.seconds, 1)}
             run.note(comprehension_seconds=seconds)
         for plan, run in zip(plans, runs, strict=True):
-            _attempt(checkout, dataset, plan, run, settings, progress)
+            _attempt(checkout, dataset, plan, run, settings, progress, place)
     for run in runs:
         known = {name: why for name, why in run.notes.get("not_runnable", {}).items() if not _has(run, name)}
         run.note(not_runnable={**known, **not_runnable})
@@ -115,8 +120,7 @@ def _plan(dataset: Dataset, options: AskOptions, mode: Mode, settings: DabSettin
     return Plan(tasks, settings.trials, options, settings.jobs, settings.attempt_seconds, settings.retry_failed)
 
 
-def _comprehend(dataset: Dataset, settings: DabSettings) -> Outcome:
-    process = AttemptProcess()
+def _comprehend(dataset: Dataset, settings: DabSettings, process: AttemptPlace) -> Outcome:
     try:
         folder = write_environment(dataset, environment_folder(dataset, settings), hints=settings.hints)
         # Two at least: one that reads, one that looks.
@@ -129,7 +133,13 @@ def _comprehend(dataset: Dataset, settings: DabSettings) -> Outcome:
 
 
 def _attempt(
-    checkout: Checkout, dataset: Dataset, plan: Plan, run: RunFolder, settings: DabSettings, progress: Progress
+    checkout: Checkout,
+    dataset: Dataset,
+    plan: Plan,
+    run: RunFolder,
+    settings: DabSettings,
+    progress: Progress,
+    place: Callable[[], AttemptPlace],
 ) -> None:
     questions = {question.number: question for question in dataset.questions}
     kept = {number: _kept(question) for number, question in questions.items()}
@@ -140,7 +150,7 @@ def _attempt(
     def leaks(task: Task, outcome: Outcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return leaks_in(outcome.prompts, kept[task.question])
 
-    run_attempts(plan, run, judged, leaks, progress)
+    run_attempts(plan, run, judged, leaks, progress, place)
 
 
 def _kept(question: Question) -> Kept:
