@@ -306,12 +306,11 @@ def test_an_answer_of_ten_megabytes_is_judged_and_kept_whole(shop: Path, wire: S
 
 
 def test_learned_and_core_stand_side_by_side(shop: Path, wire: Start):
-    from coset.identities.inventory import load_inventory
     from coset.identities.model import load_model
     from coset.routing.model import load_routing_model
 
     try:
-        load_routing_model(load_model(load_inventory(None)))
+        load_routing_model(load_model(None))
     except CosetError as error:
         pytest.skip(f"this checkout has no routing weights: {error}")
 
