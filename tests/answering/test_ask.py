@@ -362,7 +362,18 @@ def test_the_command_prints_the_answer_alone_on_standard_output(
         told = coset("ask", QUESTION, "--core", "--model", wire.url, folder=folder)
     assert (told.returncode, told.stdout) == (0, "20\n"), told.stderr
     assert COUNT in told.stderr and "run 1" in told.stderr and "220 tokens" in told.stderr
-    assert "no model is set" in coset("ask", QUESTION, folder=folder).stderr
+
+
+def test_without_a_model_the_offline_reasoner_answers_or_declines_with_the_evidence(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("COSET_MODEL", raising=False)
+    told = coset("ask", QUESTION, "--json", folder=environment.path.parent)
+    assert told.returncode == 0, told.stderr
+    document = json.loads(told.stdout)
+    assert (document["mode"], document["rows"], document["tokens"]) == ("offline", [[20]], 0)
+    declined = coset("ask", "Why do our customers feel so blue about it?", folder=environment.path.parent)
+    assert declined.returncode == 1 and "no model is set" in declined.stderr and "EVIDENCE VIEW" in declined.stdout
 
 
 def test_the_command_reads_the_model_of_the_file_and_prints_json(environment: Environment):

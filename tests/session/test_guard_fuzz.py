@@ -214,8 +214,9 @@ def test_whatever_the_guard_lets_through_touches_nothing(data: st.DataObject, sh
 def test_honest_statements_pass_in_any_clothes(data: st.DataObject):
     statement = data.draw(st.sampled_from(HONEST))
     text = statement.text
-    # Case and quotes may change what a text or a name means; blanks and comments never do.
-    pieces = [data.draw(st.sampled_from(BLANKS[:8])) if t.isspace() else t for t in TOKEN.findall(text)]
+    # Case and quotes may change what a text or a name means; blanks and comments never do, if a blank goes before: a
+    # minus and the two of a comment are a comment that begins with the minus.
+    pieces = [" " + data.draw(st.sampled_from(BLANKS[:8])) if t.isspace() else t for t in TOKEN.findall(text)]
     text = "".join(pieces)
     tree = parse(text)
     if not is_no_select(tree):
