@@ -48,12 +48,15 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def busy_workers() -> set[int]:
-    """The processes of ours that run SQL."""
-    return {
-        child.pid
-        for child in psutil.Process().children()
-        if any("coset.session.worker" in part for part in child.cmdline())
-    }
+    found = set()
+    for child in psutil.Process().children():
+        try:
+            line = child.cmdline()
+        except psutil.NoSuchProcess:  # It ended just now; a zombie counts as ended.
+            continue
+        if any("coset.session.worker" in part for part in line):
+            found.add(child.pid)
+    return found
 
 
 def test_importing_coset_loads_no_library():
