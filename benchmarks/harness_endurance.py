@@ -1,6 +1,6 @@
 """54 questions in 5 trials with a scripted model: memory, processes and disk while it goes.
 
-    python benchmarks/harness_endurance.py [--trials 5] [--jobs 2] [--learned] [--curve FILE.svg] [--json]
+    python benchmarks/harness_endurance.py [--trials 5] [--jobs 2] [--learned] [--curve FILE.svg] [--work DIR] [--json]
 
 Twelve made-up datasets, 54 questions. After every attempt: resident memory of the harness and of all it started, how
 many processes there are, and by how much the dataset's environment grew on disk since its first attempt. Nothing may
@@ -10,6 +10,8 @@ grow with the attempts: the slope of the last half is told for each, and no proc
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import statistics
 import sys
 import tempfile
@@ -19,21 +21,29 @@ from pathlib import Path
 import psutil
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
-from harness_dataset import make_dataset
+from harness_dataset import STATEMENT, make_dataset
 from harness_overhead import reply
 from report import report
 
 from answering.wire_servers import Wire
 from coset.answering.ask import AskOptions
+from coset.benchmark.attempts import Attempt
 from coset.benchmark.dab.checkout import read_checkout
 from coset.benchmark.dab.run import DabSettings, run_dab
 from coset.benchmark.report.drawing import INK, SOFT, Drawing, colour, ticks
+from coset.benchmark.runner import Standing
 
 QUESTIONS = (5, 4, 5, 4, 5, 4, 5, 4, 5, 4, 5, 4)
 
 
 def bytes_in(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """Attempts come and go meanwhile: what is gone when it is looked at counts for nothing."""
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += (Path(where) / name).lstat().st_size
+    return total
 
 
 def slope(values: list[float]) -> float:
@@ -75,18 +85,22 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=12)
     parser.add_argument("--learned", action="store_true")
     parser.add_argument("--curve", type=Path)
+    parser.add_argument("--work", type=Path, help="keep the datasets here, comprehended, for the next run")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     mode = "learned" if arguments.learned else "core"
     me = psutil.Process()
     rows: list[tuple[float, float, float, float]] = []
-    with tempfile.TemporaryDirectory() as name, Wire(reply) as wire:
-        root = Path(name)
+    with tempfile.TemporaryDirectory() as name, Wire(reply(STATEMENT)) as wire:
+        work = arguments.work or Path(name)
         for number, count in enumerate(QUESTIONS):
-            make_dataset(root / "checkout" / f"query_d{number:02}", arguments.tables, count)
-        out = root / "out"
+            folder = work / "checkout" / f"query_d{number:02}"
+            if not folder.exists():
+                make_dataset(folder, arguments.tables, count)
+        out = Path(name) / "out"
+        first: dict[str, int] = {}
 
-        def progress(attempt: object, standing: object) -> None:
+        def progress(attempt: Attempt, standing: Standing) -> None:
             wire.requests.clear(), wire.raw.clear(), wire.headers.clear(), wire.paths.clear()
             alive = []
             for each in me.children(recursive=True):
@@ -94,20 +108,20 @@ def main() -> None:
                     alive.append(each.memory_info().rss)
                 except psutil.Error:
                     continue
-            size = bytes_in(out / "environments" / attempt.dataset)
+            size = bytes_in(work / "environments" / attempt.dataset)
             grown = size - first.setdefault(attempt.dataset, size)
             rows.append((me.memory_info().rss / 1e6, sum(alive) / 1e6, float(len(alive)), grown / 1e6))
             if not standing.done % 30:
-                print(f"{standing.done} of {standing.total} of {attempt.dataset}", file=sys.stderr)
-
-        first: dict[str, int] = {}
-
-        def say(text: str) -> None:
-            print(text, file=sys.stderr)
+                print(f"{standing.done} of {standing.total}; so far {rows[-1]}", file=sys.stderr)
+                if arguments.curve:
+                    arguments.curve.write_text(curve(rows).svg())
 
         started = time.monotonic()
-        settings = DabSettings(out, (mode,), arguments.trials, jobs=arguments.jobs)
-        runs = run_dab(read_checkout(root / "checkout"), AskOptions(model=wire.url), settings, progress, say)
+        settings = DabSettings(out, (mode,), arguments.trials, jobs=arguments.jobs, environments=work / "environments")
+        runs = run_dab(
+            read_checkout(work / "checkout"), AskOptions(model=wire.url), settings, progress,
+            lambda text: print(text, file=sys.stderr),
+        )  # fmt: skip
         seconds = time.monotonic() - started
         attempts = runs[0].attempts
         time.sleep(3)

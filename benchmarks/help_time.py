@@ -10,12 +10,14 @@ figures say what the imports behind `--help` cost.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from report import report
 
 
 def coset_script() -> Path:
@@ -53,7 +55,7 @@ def main() -> None:
         help_times.append(seconds(helped) * 1000)
 
     bare_ms, help_ms = statistics.median(bare_times), statistics.median(help_times)
-    figures = {
+    figures: dict[str, float | str] = {
         "python -c pass, ms": bare_ms,
         "python -c pass, fastest, ms": min(bare_times),
         "coset --help, ms": help_ms,
@@ -61,13 +63,7 @@ def main() -> None:
         "difference, ms": help_ms - bare_ms,
         "ratio": help_ms / bare_ms,
     }
-    title = f"coset --help, median of {options.runs} runs"
-    if options.json:
-        print(json.dumps({"benchmark": title, "figures": figures}))
-        return
-    print(title)
-    for name, value in figures.items():
-        print(f"  {name:<52} {value:>14,.3f}")
+    report(f"coset --help, median of {options.runs} runs", figures)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from report import report
 
 from coset.evidence.joining.tasks import Task, read_tasks
 
@@ -99,18 +103,20 @@ def scores(found: Pairs, gold: Pairs) -> tuple[float, float, float]:
     )
 
 
-def report(title: str, answers: dict[str, Pairs], gold: dict[str, Pairs], seconds: float | None) -> None:
-    families = sorted({name.split("__")[0] for name in answers})
-    for family in families:
+def figures_of(
+    title: str, answers: dict[str, Pairs], gold: dict[str, Pairs], seconds: float | None
+) -> dict[str, float | str]:
+    """For each family of tasks: the mean over tasks, and all pairs taken together."""
+    figures: dict[str, float | str] = {}
+    for family in sorted({name.split("__")[0] for name in answers}):
         names = [name for name in sorted(answers) if name.split("__")[0] == family]
         each = [scores(answers[name], gold[name]) for name in names]
-        precision, recall, f1 = (sum(column) / len(each) for column in zip(*each, strict=True))
+        mean = [sum(column) / len(each) for column in zip(*each, strict=True)]
         pooled = scores(tagged(names, answers), tagged(names, gold))
-        took = "" if seconds is None else f"   {seconds:.1f} s in all"
-        print(
-            f"{title:24s} {family:10s} {len(names):3d} tasks   mean P {precision:.3f} R {recall:.3f} F1 {f1:.3f}"
-            f"   pooled P {pooled[0]:.3f} R {pooled[1]:.3f} F1 {pooled[2]:.3f}{took}"
-        )
+        start = f"{title}, {family} ({len(names)} tasks)"
+        figures[f"{start}: mean P, R, F1"] = ", ".join(f"{score:.3f}" for score in mean)
+        figures[f"{start}: pooled P, R, F1"] = ", ".join(f"{score:.3f}" for score in pooled)
+    return figures if seconds is None else {**figures, f"{title}, s": seconds}
 
 
 def tagged(names: Iterable[str], pairs: dict[str, Pairs]) -> Pairs:
@@ -126,6 +132,7 @@ def main() -> None:
     parser.add_argument("--task", action="append", default=[], help="only this task; may be given several times")
     parser.add_argument("--halves", action="store_true", help="score every second task of each family alone, too")
     parser.add_argument("--each", action="store_true", help="a line for each task, too")
+    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     tasks = [t for t in read_tasks(options.tasks) if not options.family or t.name.split("__")[0] in options.family]
     tasks = [task for task in tasks if not options.task or task.name in options.task]
@@ -139,8 +146,9 @@ def main() -> None:
         started = time.monotonic()
         answers = {task.name: PEERS[peer](task) for task in tasks}
         everyone[peer] = (answers, time.monotonic() - started)
+    figures: dict[str, float | str] = {}
     for title, (answers, seconds) in everyone.items():
-        report(title, answers, gold, seconds)
+        figures |= figures_of(title, answers, gold, seconds)
         if options.halves:
             for half, start in (("first half", 0), ("second half", 1)):
                 names = {
@@ -148,10 +156,12 @@ def main() -> None:
                     for family in {name.split("__")[0] for name in gold}
                     for name in sorted(n for n in gold if n.split("__")[0] == family)[start::2]
                 }
-                report(f"{title}, {half}", {name: answers[name] for name in names}, gold, None)
+                figures |= figures_of(f"{title}, {half}", {name: answers[name] for name in names}, gold, None)
         if options.each:
             for name in sorted(answers):
-                print(f"    {name:44s} P {{:.3f}} R {{:.3f}} F1 {{:.3f}}".format(*scores(answers[name], gold[name])))
+                told = ", ".join(f"{score:.3f}" for score in scores(answers[name], gold[name]))
+                figures[f"{title}, {name}: P, R, F1"] = told
+    report("joins of two columns", figures)
 
 
 if __name__ == "__main__":

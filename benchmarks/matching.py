@@ -1,6 +1,6 @@
 """Cross-schema matching: hits in the top 5 on pairs of databases that share real attributes, against peers.
 
-    python benchmarks/matching.py --corpus ../shared/corpora            # measure
+    python benchmarks/matching.py --corpus ../shared/corpora [--json]   # measure
     python benchmarks/matching.py --corpus ../shared/corpora --write    # fit the weights of the features first
 
 Pairs come from two places. *Roles*: two databases whose annotation gives some roles (entity, attribute) exactly one
@@ -16,6 +16,7 @@ import argparse
 import itertools
 import json
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +24,9 @@ from pathlib import Path
 
 import numpy as np
 from rapidfuzz import fuzz, process
+
+sys.path.insert(0, str(Path(__file__).parent))
+from report import report
 
 from coset.identities.inventory import shipped_inventory
 from coset.identities.matching import FEATURES, Attribute, Schema, compare, matching_weights, realise_schema
@@ -183,6 +187,7 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--write", action="store_true", help="fit the weights on training databases and write them")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     model = load_model()
     training = read_training_set(chosen.corpus, shipped_inventory())
@@ -220,18 +225,22 @@ def main() -> None:
 
         systems["valentine Coma"] = lambda left, right: valentine_scores(left, right, "coma")
     except ImportError:
-        print("valentine is not installed: its row is left out")
+        print("valentine is not installed: its row is left out", file=sys.stderr)
     kinds = {
         "roles": role_pairs(training, "validation", chosen.seed),
         "renamed": renamed_pairs(training, "validation", chosen.seed),
     }
+    figures: dict[str, float | str] = {}
     for kind, pairs in kinds.items():
-        print(f"\n{kind}: {len(pairs)} pairs, {sum(len(truth) for _, _, truth in pairs)} attributes")
+        figures[f"{kind}: pairs, attributes"] = f"{len(pairs)}, {sum(len(truth) for _, _, truth in pairs)}"
         for name, score in systems.items():
             try:
-                print(f"  {name:24} hit@1 {hits(pairs, score, 1):.3f}  hit@5 {hits(pairs, score):.3f}", flush=True)
+                told = f"{hits(pairs, score, 1):.3f}, {hits(pairs, score):.3f}"
             except Exception as error:
-                print(f"  {name:24} failed: {error!r}")
+                told = f"failed: {error!r}"
+            figures[f"{kind}: {name}, hit@1, hit@5"] = told
+            print(f"{kind}: {name}: {told}", file=sys.stderr, flush=True)
+    report("cross-schema matching", figures)
 
 
 def _unlike(training: TrainingSet, one: tuple[str, str], other: tuple[str, str]) -> bool:

@@ -167,7 +167,7 @@ def evaluate_dirty(count: int, first: int, work: Path, show_all: bool) -> None:
         total["right"] += sum(pair in allowed for pair in pairs)
     recall, precision = total["found"] / max(1, total["truths"]), total["right"] / max(1, total["reported"])
     # There is no bar for these, so nothing is said to be met.
-    print(f"generated environments: recall {recall:.3f}, precision {precision:.3f}, {total}")
+    report("relations of generated environments", {"recall": recall, "precision": precision, **total})
 
 
 def place(side) -> tuple[str, str, str]:

@@ -11,14 +11,17 @@ import pytest
 from answering.wire_servers import Fail, Say, Scripted, Wire, call
 from coset.answering.agent_tools import Toolbox
 from coset.answering.arbiter import MOST_REQUESTS, RECORDS_TOOL, Arbitration, arbitrate, tables_outside
+from coset.answering.draft import Draft
 from coset.answering.exchange import Exchange, Retries
 from coset.answering.models import open_model, parse_model
 from coset.answering.named_results import NamedResults
 from coset.answering.opening import cited_part, learned_opening
 from coset.answering.prompts import AGENT, ARBITER, CORE_AGENT, CORE_TOOLS
 from coset.answering.quoting import cell, data_block, grid
+from coset.answering.record_form import RecordsForm, typed
+from coset.answering.record_names import resolved
 from coset.answering.recorder import ForgetfulRecorder
-from coset.answering.records import Records, record_text, records_text, resolved
+from coset.answering.records import Records, record_text, records_text
 from coset.answering.text_tools import TextTools
 from coset.answering.usage import Ledger
 from coset.routing.cost import cost
@@ -48,12 +51,21 @@ VIEW = EvidenceView(
     left_out=LeftOut({"tables": 3}),
 )  # fmt: skip
 
+AMOUNT = {"kind": "field", "about": "amount", "references": ["shop/orders.amount"], "rejected": "shop/orders.Net Total"}
+REST = [
+    {"kind": "join", "references": ["relation_1"], "sql": "shop.orders.buyer = crm.customers.customer_id"},
+    {"kind": "filter", "about": "in Bern", "references": ["crm/customers.city"], "sql": "city = 'Bern'"},
+]
 GOOD: dict[str, Any] = {
     "shape": {"meaning": "total amount of orders of customers in Bern", "form": "value", "columns": ["total"]},
-    "fields": [{"meaning": "amount", "reference": "shop/orders.amount", "rejected": "shop/orders.Net Total", "why": "gross"}],
-    "joins": [{"references": ["relation_1"], "condition": "shop.orders.buyer = crm.customers.customer_id"}],
-    "filters": [{"phrase": "in Bern", "reference": "crm/customers.city", "condition": "city = 'Bern'"}],
-}  # fmt: skip
+    "records": [AMOUNT, *REST],
+}
+
+
+def records_of(given: dict[str, Any]) -> Records:
+    records, problems = typed(RecordsForm.model_validate(given))
+    assert problems == []
+    return records
 
 
 def decide(wire: Wire, view: EvidenceView = VIEW) -> Arbitration:
@@ -67,7 +79,7 @@ def decide(wire: Wire, view: EvidenceView = VIEW) -> Arbitration:
 
 
 def with_field(reference: str) -> dict[str, Any]:
-    return {**GOOD, "fields": [{"meaning": "amount", "reference": reference}]}
+    return {**GOOD, "records": [{"kind": "field", "about": "amount", "references": [reference]}, *REST]}
 
 
 def test_good_records_come_from_one_request_that_holds_question_and_view_only():
@@ -102,7 +114,7 @@ def test_asking_again_is_bounded_and_what_holds_is_kept():
         Say("I think it is the amount."),
         Say(calls=[("records", "{not json")]),
         Say(calls=[("query", {"sql": "SELECT 1"})]),
-        call("records", fields=[]),
+        call("records", records=[]),
         call("records", shape={"meaning": "x", "form": "cube"}),
         call("records", **GOOD, invented=1),
         Say(),
@@ -134,13 +146,13 @@ def test_a_failure_in_between_is_tried_again():
     "written", ["shop/orders.amount", "shop.orders.amount", 'shop.orders."amount"', "SHOP.ORDERS.AMOUNT", "amount"]
 )
 def test_a_name_as_sql_writes_it_means_its_reference(written: str):
-    records, problems = resolved(Records.model_validate(with_field(written)), VIEW)
+    records, problems = resolved(records_of(with_field(written)), VIEW)
     assert problems == () and records.fields[0].reference == "shop/orders.amount"
 
 
 def test_the_rejected_competitor_must_be_in_the_view_too():
-    bad = {**GOOD, "fields": [{"meaning": "amount", "reference": "shop/orders.amount", "rejected": "shop/orders.tax"}]}
-    records, problems = resolved(Records.model_validate(bad), VIEW)
+    bad = {**GOOD, "records": [{**AMOUNT, "rejected": "shop/orders.tax"}]}
+    records, problems = resolved(records_of(bad), VIEW)
     assert records.fields == [] and "shop/orders.tax" in problems[0]
 
 
@@ -148,14 +160,13 @@ def test_a_statement_over_tables_outside_the_view_is_refused():
     assert tables_outside("SELECT * FROM shop.orders o JOIN crm.customers c ON true", VIEW) == []
     assert tables_outside("WITH a AS (SELECT 1) SELECT * FROM a, orders", VIEW) == []
     assert tables_outside("SELECT * FROM shop.orders, hr.salaries", VIEW) == ["hr.salaries"]
-    query = {"purpose": "all", "sql": "SELECT sum(pay) FROM hr.salaries"}
-    with Wire(call("records", **GOOD, queries=[query])) as wire:
+    with Wire(call("records", **GOOD, sql="SELECT sum(pay) FROM hr.salaries")) as wire:
         found = decide(wire)
     assert found.records is not None and found.records.queries == [] and "hr.salaries" in found.refused[0]
 
 
 def test_each_record_can_be_read_by_its_number():
-    records = Records.model_validate(GOOD)
+    records = records_of(GOOD)
     lines = records_text(records).splitlines()
     assert [line.split()[0] for line in lines] == ["R1", "R2", "R3", "R4"]
     assert record_text(records, "R2") == lines[1] and "rejected: shop/orders.Net Total" in lines[1]
@@ -163,13 +174,13 @@ def test_each_record_can_be_read_by_its_number():
 
 
 def test_the_agent_sees_what_the_records_cite_and_not_the_rest():
-    records, _ = resolved(Records.model_validate(with_field("amount")), VIEW)
-    part = cited_part(VIEW, records)
+    records, _ = resolved(records_of(with_field("amount")), VIEW)
+    part = cited_part(VIEW, records.cited)
     shown = {each.reference for table in part.tables for each in table.columns}
     # The columns of the cited join are needed to write it.
     assert shown == {"shop/orders.amount", "shop/orders.buyer", "crm/customers.customer_id", "crm/customers.city"}
     assert part.passages == () and [relation.reference for relation in part.relations] == ["relation_1"]
-    text = learned_opening("How much?", view_text(part), records, ["result_1: 1 row x 1"])
+    text = learned_opening("How much?", view_text(part), records, Draft("SELECT 1\nerror: no"))
     assert text.endswith("The question:\nHow much?") and "Net Total" not in text and "R1 shape" in text
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from answering.small_company import CUSTOMERS, comprehended, copied, make
+from answering.small_company import CUSTOMERS, HandRouter, comprehended, copied, make
 from answering.wire_servers import Fail, Say, Wire, call
 from coset.answering.ask import AskOptions, ask
 from coset.answering.audit import Runs, replay
@@ -21,8 +23,10 @@ from coset.answering.kept_run import ask_and_keep, go_on
 from coset.answering.usage import Limits
 from coset.environment.configuration import Environment, load_environment
 from coset.errors import Mistake
+from coset.evidence.comprehend import comprehend
+from coset.evidence.work import here
 from coset.routing.model import ABOUT_FILE, shipped_folder
-from coset.routing.view import EvidenceView, LeftOut, ViewColumn, ViewTable
+from coset.routing.view import EvidenceView
 from coset.session.query_session import QuerySession
 
 QUESTION = "How many customers are in Bern?"
@@ -33,16 +37,6 @@ ROUTED = (shipped_folder() / ABOUT_FILE).exists()
 needs_routing = pytest.mark.skipif(not ROUTED, reason="the routing weights are not there: make them with coset train")
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return comprehended(tmp_path_factory.mktemp("company"))
-
-
-@pytest.fixture
-def environment(original: Environment, tmp_path: Path) -> Environment:
-    return copied(original, tmp_path)
-
-
 def core(wire: Wire, **more: Any) -> AskOptions:
     return AskOptions(model=wire.url, core=True, retries=FAST, **more)
 
@@ -51,23 +45,10 @@ def learned(wire: Wire, **more: Any) -> AskOptions:
     return AskOptions(model=wire.url, retries=FAST, **more)
 
 
-class HandRouter:
-    """A view made by hand, so that these tests look at what is done with one."""
-
-    def view(self, question: str, budget: int) -> EvidenceView:
-        city = ViewColumn(
-            "crm/customers.city", "column", "city", "VARCHAR", ("holds a value",), 1.0, values="'Bern' 20"
-        )
-        name = ViewColumn("crm/customers.name", "column", "name", "VARCHAR", ("context",), 0.3)
-        table = ViewTable("crm/customers", "crm.customers", 60, 1.0, (city, name), 2)
-        return EvidenceView("digest", budget, 100, True, (table,), (), (), (), LeftOut())
-
-
-def records(*queries: str, **more: Any) -> Say:
+def records(sql: str = "", *entries: dict[str, Any], **more: Any) -> Say:
     shape = {"meaning": "number of customers whose city is Bern", "form": "value", "columns": ["n"]}
-    filters = [{"phrase": "in Bern", "reference": "crm.customers.city", "condition": "city = 'Bern'"}]
-    listed = [{"purpose": "count them", "sql": sql} for sql in queries]
-    return call("records", shape=shape, filters=filters, queries=listed, **more)
+    listed = [{"kind": "filter", "about": "in Bern", "references": ["crm.customers.city"], "sql": "city = 'Bern'"}]
+    return call("records", shape=shape, records=[*listed, *entries], **({"sql": sql} if sql else {}), **more)
 
 
 def test_core_mode_gives_the_plain_schema_and_no_roles_or_records(environment: Environment):
@@ -102,18 +83,110 @@ def test_learned_mode_ends_after_one_step_when_the_arbiter_wrote_the_statement(e
     assert 'call `answer` now, with results ["result_1"]' in opening.partition(QUESTION)[2]
 
 
+def test_a_sure_arbiter_whose_statement_passes_every_check_is_the_only_request(environment: Environment):
+    with Wire(records(COUNT, sure=True)) as wire:
+        answer, number = ask_and_keep(QUESTION, environment, learned(wire))
+    assert (answer.text, answer.rows, answer.sql) == ("20", ((20,),), (COUNT,))
+    assert [step.step for step in answer.steps] == ["arbiter 1"] and len(wire.requests) == 1
+    assert answer.confidence == 0.9 and {check.outcome for check in answer.checks} <= {"passed", "not applicable"}
+    run = Runs(environment.state_folder).run(number)
+    assert run.summary.status == "answered" and [kept.sql for kept in run.results] == [COUNT]
+
+
+CITIES = "SELECT city FROM crm.customers GROUP BY city ORDER BY count(*) DESC LIMIT 1"
+
+
 @pytest.mark.parametrize(
-    "sql",
+    ("sql", "entry", "why"),
     [
-        "SELECT count(*) AS n FROM crm.customers WHERE town = 'Bern'",
-        "SELECT name FROM crm.customers WHERE city = 'Nowhere'",
-        "SELECT count(*) AS n FROM crm.customers WHERE city = 'Bern' UNION ALL SELECT 7",
+        ("SELECT name FROM crm.customers WHERE city = 'Nowhere'", None, "no rows"),
+        ("SELECT count(*) AS n FROM crm.customers WHERE city = 'Nowhere'", None, "a count of nothing"),
+        ("SELECT max(city) AS n FROM crm.customers WHERE city = 'Nowhere'", None, "an aggregate of nothing"),
+        (CITIES, None, "a tie that the limit cuts in two"),
+        (COUNT, {"kind": "ambiguity", "about": "active?", "options": ["all", "active"]}, "two readings"),
+        (COUNT, {"kind": "extract", "references": ["crm.customers.name"], "options": ["year"]}, "a text to read"),
+        (COUNT, {"kind": "check", "about": "void ones", "sql": "SELECT 3 AS void"}, "its own check found something"),
     ],
 )
-def test_a_prepared_statement_that_is_not_clean_is_not_called_ready(environment: Environment, sql: str):
-    with Wire(records(sql), call("sql", query=COUNT), call("answer", text="20", results=["result_1"])) as wire:
-        ask(QUESTION, environment, learned(wire), router=HandRouter())
-    assert wire.requests[1]["messages"][1]["content"].endswith(QUESTION)
+def test_what_leaves_something_to_decide_is_for_the_agent(
+    environment: Environment, sql: str, entry: dict[str, Any] | None, why: str
+):
+    with Wire(records(sql, *([entry] if entry else []), sure=True), call("sql", query=f"{COUNT} --"), DONE) as wire:
+        answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
+    assert [step.step for step in answer.steps][:2] == ["arbiter 1", "agent 1"], why
+
+
+class NullsRouter(HandRouter):
+    """A view that shows how many of the ratings are NULL, or does not."""
+
+    def __init__(self, nulls: float | None) -> None:
+        self.nulls = nulls
+
+    def view(self, question: str, budget: int) -> EvidenceView:
+        city, _ = super().view(question, budget).tables[0].columns
+        rating = dataclasses.replace(city, reference="crm/customers.rating", expression="rating", nulls=self.nulls)
+        table = dataclasses.replace(super().view(question, budget).tables[0], columns=(city, rating))
+        return dataclasses.replace(super().view(question, budget), tables=(table,))
+
+
+@pytest.mark.parametrize(("nulls", "requests"), [(0.25, 1), (None, 2)])
+def test_nulls_that_the_arbiter_was_shown_need_no_second_look_but_travel_with_the_answer(
+    original: Environment, tmp_path: Path, nulls: float | None, requests: int
+):
+    environment = copied(original, tmp_path)
+    with sqlite3.connect(tmp_path / "crm.db") as connection:
+        connection.execute("ALTER TABLE customers ADD COLUMN rating INTEGER")
+        connection.execute("UPDATE customers SET rating = 3 WHERE CAST(substr(customer_id, 6) AS INTEGER) % 4 > 0")
+    comprehend(environment, spread=here)
+    shape = {"meaning": "mean rating", "form": "value", "columns": ["mean"]}
+    mean = call("records", shape=shape, sql="SELECT avg(rating) AS mean FROM crm.customers", sure=True)
+    with Wire(mean, call("answer", text="3", results=["result_1"], confidence=0.9)) as wire:
+        answer = ask("What is the mean rating of customers?", environment, learned(wire), router=NullsRouter(nulls))
+    assert answer.rows == ((3.0,),) and len(wire.requests) == requests
+    assert {check.name: check.outcome for check in answer.checks}["nulls"] == "doubt"
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4, 8])
+def test_a_cap_on_steps_counts_the_agents_and_a_settled_question_needs_none(environment: Environment, steps: int):
+    with Wire(records(COUNT, sure=True)) as wire:
+        assert ask(QUESTION, environment, learned(wire, limits=Limits(steps=steps)), router=HandRouter()).text == "20"
+    numbers = iter(range(100))
+    with Wire(lambda _: call("sql", query=f"SELECT {next(numbers)} AS n")) as wire:
+        answer = ask(QUESTION, environment, core(wire, limits=Limits(steps=steps)))
+    assert answer.stopped == f"the limit of {steps} steps was reached" and len(answer.steps) == steps
+
+
+def test_what_the_arbiter_misses_is_searched_for_before_the_agent_is_asked(environment: Environment):
+    missing = [{"kind": "missing", "about": what} for what in ("amount", "weather")]
+    with Wire(records("", *missing), call("answer", text="It cannot be answered.", confidence=0)) as wire:
+        answer = ask("How warm was it in Bern?", environment, learned(wire), router=HandRouter())
+    opening = wire.requests[1]["messages"][1]["content"]
+    assert "Searched for amount:" in opening and "shop/orders.amount" in opening and "NOTHING FOUND" in opening
+    assert answer.confidence == 0 and len(answer.steps) == 2
+
+
+def test_an_arbiter_that_is_not_sure_leaves_the_answer_to_the_agent(environment: Environment):
+    with Wire(records(COUNT), DONE) as wire:
+        answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
+    assert [step.step for step in answer.steps] == ["arbiter 1", "agent 1"]
+
+
+def test_a_check_of_the_arbiter_that_finds_nothing_keeps_the_answer_settled(environment: Environment):
+    nothing = {"kind": "check", "about": "no city", "sql": "SELECT count(*) FROM crm.customers WHERE city IS NULL"}
+    with Wire(records(COUNT, nothing, sure=True)) as wire:
+        assert ask(QUESTION, environment, learned(wire), router=HandRouter()).text == "20"
+    assert len(wire.requests) == 1
+
+
+def test_a_prepared_statement_with_too_many_rows_is_told_to_be_in_doubt(environment: Environment):
+    two = f"{COUNT} UNION ALL SELECT 7"
+    with Wire(
+        records(two, sure=True), call("sql", query=COUNT), call("answer", text="20", results=["result_2"])
+    ) as wire:
+        answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
+    opening = wire.requests[1]["messages"][1]["content"]
+    assert "shape, failed: one value was pinned, but the statement gives 2 rows" in opening
+    assert "the checks found something" in opening and answer.rows == ((20,),)
 
 
 JOINED = "SELECT {} FROM shop.orders o JOIN crm.customers c ON {} = c.customer_id"
@@ -222,12 +295,25 @@ def test_fields_are_extracted_into_a_table_that_sql_reads(environment: Environme
     assert '"digits" in 300 rows' in wire.requests[1]["messages"][-1]["content"]
 
 
-def test_a_statement_of_the_arbiter_that_fails_is_told_and_the_agent_goes_on(environment: Environment):
-    with Wire(
-        records("SELECT count(*) FROM crm.customers WHERE town = 'Bern'"), call("sql", query=COUNT), DONE
-    ) as wire:
+NO_TOWN = "SELECT count(*) AS n FROM crm.customers WHERE town = 'Bern'"
+
+
+def test_a_statement_of_the_arbiter_that_does_not_run_is_asked_for_again(environment: Environment):
+    with Wire(records(NO_TOWN, sure=True), records(COUNT, sure=True)) as wire:
         answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
-    assert answer.text == "20" and "error:" in wire.requests[1]["messages"][1]["content"]
+    assert (answer.text, [step.step for step in answer.steps]) == ("20", ["arbiter 1", "arbiter 2"])
+    told = wire.requests[1]["messages"][-1]["content"]
+    assert "does not run: error:" in told and "crm.customers has" in told and "city" in told
+
+
+def test_a_statement_of_the_arbiter_that_never_runs_is_told_and_the_agent_goes_on(environment: Environment):
+    bad = records(NO_TOWN, sure=True)
+    with Wire(bad, bad, bad, call("sql", query=COUNT), DONE) as wire:
+        answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
+    opening = wire.requests[3]["messages"][1]["content"]
+    assert answer.text == "20" and "Already run: SELECT" in opening and "error:" in opening
+    # Without rows the agent needs the evidence that the statement was written from.
+    assert "TABLE crm.customers" in opening and opening.endswith(QUESTION)
 
 
 def test_without_usable_records_the_agent_works_from_the_view_and_says_so(environment: Environment):
@@ -238,8 +324,8 @@ def test_without_usable_records_the_agent_works_from_the_view_and_says_so(enviro
 
 
 def test_open_readings_are_listed_or_asked_about(environment: Environment):
-    open_ = {"about": "active ones only?", "readings": ["all customers", "active customers"]}
-    with Wire(records(COUNT, ambiguities=[open_]), DONE) as wire:
+    open_ = {"kind": "ambiguity", "about": "active ones only?", "options": ["all customers", "active customers"]}
+    with Wire(records(COUNT, open_, sure=True), DONE) as wire:
         assert ask(QUESTION, environment, learned(wire), router=HandRouter()).readings == (
             "all customers",
             "active customers",
@@ -250,7 +336,7 @@ def test_open_readings_are_listed_or_asked_about(environment: Environment):
         asked.append((question, choices))
         return choices[1]
 
-    with Wire(records(COUNT, ambiguities=[open_]), DONE) as wire:
+    with Wire(records(COUNT, open_), DONE) as wire:
         ask(QUESTION, environment, learned(wire, ask_user=ask_user), router=HandRouter())
     assert asked == [("active ones only?", ("all customers", "active customers"))]
     assert "means: active ones only?: active customers" in wire.requests[1]["messages"][1]["content"]
@@ -276,7 +362,7 @@ def test_a_run_is_kept_with_its_steps_and_answer(environment: Environment):
 
 
 def test_a_provider_that_goes_down_half_way_leaves_a_run_that_can_go_on(environment: Environment):
-    with Wire(call("sql", query=COUNT), Fail(503)) as wire, pytest.raises(ModelFailed, match=r"--resume 1"):
+    with Wire(call("sql", query=COUNT), Fail(503)) as wire, pytest.raises(ModelFailed, match=r"coset run 1 --resume"):
         ask_and_keep(QUESTION, environment, core(wire))
     assert Runs(environment.state_folder).summary(1).status == "failed"
     with Wire(call("sql", query="SELECT n FROM result_1"), call("answer", text="20", results=["result_2"])) as wire:

@@ -20,7 +20,10 @@ CITIES = ("Basel", "Bern", "Chur")
 PLAYERS = [(n, f"Player {n:03}", CITIES[n % 3], 18 + n % 20, 1000 + n * 7) for n in range(1, 61)]
 TEAMS = [(n, f"Club {n}", 1900 + n) for n in range(1, 9)]
 GAMES = [(n, n % 50 + 1, n % 8 + 1, f"20{20 + n % 3}-0{n % 9 + 1}-15", n * 3 % 100) for n in range(1, 241)]
-Ask = "Asking"
+COACHES = [
+    (n, f"Anna{n}" if n % 2 else f"Beat{n}", f"Keller{n}", n % 8 + 1, n * 5, "FM"[n % 2], f"19{60 + n}-03-0{n % 9 + 1}")
+    for n in range(1, 25)
+]
 
 
 class Asking:
@@ -61,8 +64,10 @@ def write(folder: Path) -> None:
             "CREATE TABLE clubs (club_id INTEGER PRIMARY KEY, title TEXT, founding_year INTEGER);"
             "CREATE TABLE games (game_id INTEGER PRIMARY KEY, player_id INTEGER REFERENCES players (player_id), "
             "club_id INTEGER REFERENCES clubs (club_id), day DATE, points INTEGER);"
+            "CREATE TABLE coaches (coach_id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT, "
+            "club_id INTEGER REFERENCES clubs (club_id), number_of_titles INTEGER, gender TEXT, birth_date DATE);"
         )
-        for table, rows in (("players", PLAYERS), ("clubs", TEAMS), ("games", GAMES)):
+        for table, rows in (("players", PLAYERS), ("clubs", TEAMS), ("games", GAMES), ("coaches", COACHES)):
             connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
     (folder / "coset.yaml").write_text("sources:\n  league: {location: league.db}\n", encoding="utf-8")
 
@@ -115,6 +120,104 @@ def test_a_share_is_of_the_whole(ask: Asking):
     assert share == pytest.approx(salaries["Basel"] / sum(salaries.values()))
 
 
+def names(rows: list[tuple[int, str, str, int, int]]) -> list[tuple[object, ...]]:
+    return sorted((row[1],) for row in rows)
+
+
+def test_above_and_below_what_is_usual(ask: Asking):
+    usual = sum(each[4] for each in PLAYERS) / len(PLAYERS)
+    above = names([each for each in PLAYERS if each[4] > usual])
+    assert ask.rows("Show the names of players whose salary is above average.") == above
+    assert ask.rows("Show the names of players with salary higher than the average salary.") == above
+    oldest = max(each[3] for each in PLAYERS)
+    younger = sum(each[3] < oldest for each in PLAYERS)
+    assert ask.rows("How many players have an age lower than the maximum age?") == [(younger,)]
+
+
+def test_neither_both_and_either(ask: Asking):
+    [(neither,)] = ask.rows("How many players are from neither Basel nor Bern?")
+    assert neither == sum(city == "Chur" for _, _, city, _, _ in PLAYERS)
+    question = "Which cities have both players with salary above 1400 and players with salary below 1015?"
+    high, low = ({each[2] for each in PLAYERS if test(each[4])} for test in ((1400).__lt__, (1015).__gt__))
+    assert ask.rows(question) == sorted((city,) for city in high & low)
+    [(either,)] = ask.rows("How many players are from Basel or Chur?")
+    assert either == sum(city != "Bern" for _, _, city, _, _ in PLAYERS)
+
+
+def test_or_across_columns_is_known_to_be_less_sure(ask: Asking):
+    question = "How many players are from Basel or older than 35?"
+    assert "joined by 'or'" in ask.reason(question)
+    found = answer(question, ask.router, ask.session, ask.state, enough=0.5)
+    assert isinstance(found, Answered)
+    assert found.rows == ((sum(city == "Basel" or age > 35 for _, _, city, age, _ in PLAYERS),),)
+
+
+def test_two_groups_compared(ask: Asking):
+    mean = {city: sum(p[4] for p in PLAYERS if p[2] == city) / 20 for city in CITIES}
+    [row] = ask.rows("Do players from Basel have a higher average salary than players from Chur?")
+    assert row == (mean["Basel"], mean["Chur"], mean["Basel"] > mean["Chur"])
+    assert ask.rows("Are there more players in Basel than in Bern?") == [(20, 20, False)]
+    rich = {city: sum(p[4] > 1203 for p in PLAYERS if p[2] == city) for city in CITIES}
+    [(more,)] = ask.rows("Which city has more players with salary above 1203, Chur or Basel?")
+    assert rich[str(more)] == max(rich["Chur"], rich["Basel"]) > min(rich["Chur"], rich["Basel"])
+
+
+def test_groups_of_so_many(ask: Asking):
+    rich = {city: sum(each[4] > 1290 for each in PLAYERS if each[2] == city) for city in CITIES}
+    least = max(rich.values())
+    expected = sorted((city,) for city, number in rich.items() if number >= least)
+    assert ask.rows(f"Which cities have at least {least} players with salary above 1290?") == expected
+
+
+def test_shares_and_percentages(ask: Asking):
+    [(percent,)] = ask.rows("What percentage of players are from Basel?")
+    assert percent == pytest.approx(100 / 3)
+
+
+def test_first_places_are_shared_where_several_are_asked_for(ask: Asking):
+    oldest = max(each[3] for each in PLAYERS)
+    assert ask.rows("Which players have the highest age?") == names([each for each in PLAYERS if each[3] == oldest])
+    mean = {city: sum(each[4] for each in PLAYERS if each[2] == city) for city in CITIES}
+    found = ask("Which 2 cities have the highest average salary?")
+    assert isinstance(found, Answered)
+    assert [row[0] for row in found.rows] == sorted(mean, key=lambda city: -mean[city])[:2]
+
+
+def test_spans_of_time(ask: Asking):
+    assert ask.rows("How many games before March 2021?") == [(sum(day < "2021-03-01" for *_, day, _ in GAMES),)]
+    third = sum("2021-07-01" <= day <= "2021-09-30" for *_, day, _ in GAMES)
+    assert ask.rows("How many games in the third quarter of 2021?") == [(third,)]
+    born = sum(each[6] < "1970" for each in COACHES)
+    assert ask.rows("How many coaches have a birth date before 1970?") == [(born,)]
+
+
+def test_conditions_on_partners_that_must_not_be_there_belong_to_them(ask: Asking):
+    late = {game[1] for game in GAMES if game[4] > 95}
+    assert ask.rows("How many players have no games with points above 95?") == [(len(PLAYERS) - len(late),)]
+    played = {game[1] for game in GAMES if game[3].startswith("2021")}
+    assert ask.rows("How many players have no games in 2021?") == [(len(PLAYERS) - len(played),)]
+
+
+def test_several_columns_in_an_order(ask: Asking):
+    found = ask("List the name, age and salary of players from Basel, ordered by salary in descending order.")
+    assert isinstance(found, Answered)
+    basel = sorted((each for each in PLAYERS if each[2] == "Basel"), key=lambda each: -each[4])
+    assert [*found.rows] == [(name, age, salary) for _, name, _, age, salary in basel]
+    counted = ask("Show the title and the number of coaches for each club, ordered by the number of coaches.")
+    assert isinstance(counted, Answered)
+    assert [row[1] for row in counted.rows] == [3] * 8
+
+
+def test_names_in_short_in_part_and_together(ask: Asking):
+    women = sorted((first, last) for _, first, last, _, _, gender, _ in COACHES if gender == "F")
+    assert ask.rows("What are the first and last names of female coaches?") == women
+    assert ask.rows("What are the full names of female coaches?") == women
+    titles = sum(each[4] > 60 for each in COACHES)
+    assert ask.rows("How many coaches have more than 60 titles?") == [(titles,)]
+    oldest = min(COACHES, key=lambda each: each[6])
+    assert ask.rows("What is the last name of the coach with the earliest birth date?") == [(oldest[2],)]
+
+
 def test_every_answer_says_how_it_was_read_and_was_checked(ask: Asking):
     found = ask("How many players are from Basel?")
     assert isinstance(found, Answered)
@@ -122,6 +225,9 @@ def test_every_answer_says_how_it_was_read_and_was_checked(ask: Asking):
     assert found.shape.form == "value"
     assert {"shape", "join loss"} & {check.name for check in found.checks}
     assert not any(check.outcome in ("failed", "doubt") for check in found.checks)
+    assert found.steps[0] == "take the rows of league/players"
+    assert any("city" in step and "Basel" in step for step in found.steps)
+    assert 0.9 < found.confidence < 1.0
 
 
 @pytest.mark.parametrize(

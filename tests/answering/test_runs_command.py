@@ -92,7 +92,7 @@ def test_a_run_is_gone_on_with_only_where_that_makes_sense(asked: Path):
     answer = coset("run", "1", "--resume", "--replay", folder=asked)
     assert answer.returncode == 2 and "choose one" in answer.stderr
     answer = coset("run", "1", "--model", "x:y", folder=asked)
-    assert answer.returncode == 2 and "--model belongs to --resume" in answer.stderr
+    assert answer.returncode == 2 and "belong to --resume" in answer.stderr
 
 
 def test_wrong_numbers_and_nothing_asked_are_told(asked: Path, tmp_path_factory: pytest.TempPathFactory):

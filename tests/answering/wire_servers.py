@@ -1,7 +1,7 @@
 """Local HTTP servers that speak the protocols of model providers, with replies that a test writes beforehand.
 
-`Wire` serves OpenAI chat completions, OpenAI responses and Anthropic messages on one port, and keeps every byte it was
-sent. A script is a list of replies; each may be a function of the request, so that it can react to what it reads.
+`Wire` serves OpenAI chat completions, OpenAI responses, Anthropic messages and Google's generateContent on one port, and
+keeps every byte it was sent. A script is a list of replies; each may be a function of the request, so that it can react to what it reads.
 """
 
 from __future__ import annotations
@@ -117,6 +117,7 @@ def _handler(wire: Wire) -> type[BaseHTTPRequestHandler]:
             reply = wire.next(request)
             form = _anthropic if self.path.startswith("/v1/messages") else _chat
             form = _responses if self.path.endswith("/responses") else form
+            form = _google if ":generateContent" in self.path else form
             streamed = bool(request.get("stream"))
             if isinstance(reply, Say):
                 body = _stream(form(reply)) if streamed else json.dumps(form(reply)).encode()
@@ -213,6 +214,19 @@ def _responses(reply: Say) -> dict[str, Any]:
             "input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": completion,
             "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": prompt + completion,
         },
+    }  # fmt: skip
+
+
+def _google(reply: Say) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"text": reply.text}] if reply.text else []
+    parts += [{"functionCall": {"name": name, "args": arguments}} for name, arguments in reply.calls]
+    prompt, completion = reply.tokens
+    return {
+        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": reply.finish or "STOP", "index": 0}],
+        "usageMetadata": {
+            "promptTokenCount": prompt, "candidatesTokenCount": completion, "totalTokenCount": prompt + completion,
+        },
+        "modelVersion": "gemini-2.5-flash", "responseId": "answer_1",
     }  # fmt: skip
 
 

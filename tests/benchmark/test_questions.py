@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from answering.wire_servers import Wire, call
-from benchmark.conftest import asked, has_results
+from benchmark.conftest import asked, has_results, here
 from coset.benchmark.attempting import Outcome
 from coset.benchmark.questions.baseline import change, read_baseline, write_baseline
 from coset.benchmark.questions.judging import judge_rows
@@ -128,8 +128,9 @@ def test_the_baseline_tells_lost_from_won(tmp_path: Path):
             read_baseline(tmp_path / "b.json")
 
 
-def test_the_exit_code_tells_regressions(shop: Path, wire: Start):
+def test_the_exit_code_tells_regressions(shop: Path, wire: Start, monkeypatch: pytest.MonkeyPatch):
     """Saved while all holds; then the model gets worse at one question."""
+    monkeypatch.setattr("coset.benchmark.questions.run.attempt_places", here)
 
     def model(request: dict[str, Any]) -> Any:
         if "How many towns" in asked(request):

@@ -13,7 +13,20 @@ import pytest
 
 from coset.benchmark.attempts import Attempt
 from coset.benchmark.report import bar_figures, point_figures, write_reports
-from coset.benchmark.report.drawing import Drawing, fitted, spread_apart, ticks, width_of
+from coset.benchmark.report.drawing import (
+    FAINT,
+    INK,
+    ON_DEEP,
+    ON_LIGHT,
+    PALETTE,
+    PAPER,
+    SOFT,
+    Drawing,
+    fitted,
+    spread_apart,
+    ticks,
+    width_of,
+)
 from coset.benchmark.report.numbers import amount, dollars, duration, percent
 from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.submission import write_submission
@@ -232,11 +245,15 @@ def test_every_bench_is_listed():
     installed = {bench.name for bench in benches() if bench.where == "installed"}
     assert set(command.commands) - {"list"} <= installed
     scripts = Path(__file__).parents[2] / "benchmarks"
-    reporting = {
-        path.stem
-        for path in scripts.glob("*.py")
-        if "import report" in path.read_text() or "report(" in path.read_text()
-    }
+    reporting = {path.stem for path in scripts.glob("*.py") if "import report\n" in path.read_text()}
     listed = {bench.name for bench in benches() if bench.where == "checkout"}
-    assert reporting - {"report"} <= listed
-    assert all((scripts / f"{name}.py").is_file() for name in listed)
+    assert reporting == listed, "every script that measures is listed, and every listed one prints the shared form"
+
+
+def test_a_page_in_the_dark_changes_the_tones_of_its_pictures_and_no_colour(tmp_path: Path):
+    text = write_reports(several(tmp_path, 2), tmp_path / "out", "Title").read_text()
+    rules = text[text.rindex("@media (prefers-color-scheme: dark)") : text.index("</style>")]
+    changed = set(re.findall(r'="(#[0-9a-f]{6})"', rules))
+    assert changed == {INK, SOFT, FAINT, PAPER}
+    assert changed.isdisjoint({*PALETTE, ON_LIGHT, ON_DEEP}), "a bar, or a text on a bar, would change with the page"
+    assert f'fill="{ON_LIGHT}"' in text or f'fill="{ON_DEEP}"' in text

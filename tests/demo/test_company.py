@@ -51,6 +51,16 @@ def test_it_has_about_two_hundred_thousand_rows(company: Company):
     assert 190_000 < company.rows < 230_000
 
 
+def test_a_small_company_is_a_smaller_one_of_the_same_kind(company: Company):
+    small = make_company(company.seed, small=True)
+    assert small.rows < company.rows / 3
+    assert ask(small, "SELECT count(*) FROM atlas_accounts WHERE is_second") > [(10,)]
+    assert all(each.agrees(answers(each)) for each in truth(small) if each.customers)
+    assert [len(table.column_names) for table in tables(small).values()] == [
+        len(table.column_names) for table in tables(company).values()
+    ]
+
+
 def test_whoever_is_listed_uses_the_product(company: Company):
     """So that 'uses Beacon' means the same by the list of buyers and by the orders."""
     assert ask(company, "SELECT count(*) FROM buyers ANTI JOIN orders USING (account)") == [(0,)]

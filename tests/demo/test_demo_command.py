@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from test_command_line import coset
 
-from coset.demo import make_company, truth
+from coset.answering.offline import Answered
+from coset.demo import QUESTIONS, make_company, truth
+from coset.demo.trial import Tried, ask_questions
 from coset.environment.configuration import load_environment
+from coset.errors import CosetError
 from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
 
@@ -22,7 +25,7 @@ Joins = dict[tuple[str, str], dict]
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("newcomer")
-    answer = coset("demo", "company", "--seed", str(SEED), folder=folder)
+    answer = coset("demo", "company", "--seed", str(SEED), "--small", folder=folder, COLUMNS="100")
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr == ""
     return folder / "company", answer.stdout
@@ -39,11 +42,50 @@ def test_it_shows_sources_joins_dirt_roles_and_questions(demo: tuple[Path, str])
     text = demo[1]
     for expected in (
         "mongodump", "support/tickets.customer_ref", "prefix swap", "duplicates", "mixed date formats",
-        "counter disagrees", "customer.identifier", "Which customers use both products?", "Next: cd company",
+        "counter disagrees", "customer.identifier", "Next: cd company", "coset view", "coset mcp", "coset init",
+        *(question.text for question in QUESTIONS),
     ):  # fmt: skip
         assert expected in text, expected
-    for known in truth(make_company(SEED)):
-        assert known.in_words[:40] in text
+    assert all(len(line) <= 100 for line in text.splitlines()[1:])
+
+
+def test_each_answer_stands_with_its_view_reading_checks_and_statement(demo: tuple[Path, str]):
+    answers = demo[1].split("Five questions")[1].split("Next:")[0].strip().split("\n\n")[1:]
+    assert len(answers) == len(QUESTIONS)
+    for question, text in zip(QUESTIONS, answers, strict=True):
+        assert question.text in text and "    true     " in text and "NOT true" not in text
+        assert all(f"    {name:<9}" in text for name in ("view", "read", "checks", "sql")), text
+    number = truth(make_company(SEED, small=True))[2].number
+    assert f"    true     {number:,.0f}\n" in answers[2]
+
+
+@pytest.fixture(scope="module")
+def tried(demo: tuple[Path, str]) -> dict[str, Tried]:
+    truths = truth(make_company(SEED, small=True))
+    return {each.known.question.key: each for each in ask_questions(load_environment(demo[0]), truths)}
+
+
+@pytest.mark.parametrize("key", [question.key for question in QUESTIONS])
+def test_the_five_answers_are_what_the_generator_knows(tried: dict[str, Tried], key: str):
+    found = tried[key].found
+    assert isinstance(found, Answered), found.reason
+    assert tried[key].known.agrees(found.rows), f"{found.rows[:5]} {found.sql}"
+
+
+def test_an_answer_that_is_not_true_is_told_and_ends_with_exit_code_1(
+    demo: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """The one thing changed is what is held to be true: so the command cannot always say 'true'."""
+    from dataclasses import replace
+
+    import coset.demo
+    from coset.surfaces.command_line.demo import command
+
+    wrong = tuple(replace(each, number=1.0) for each in truth(make_company(SEED, small=True))[2:3])
+    monkeypatch.setattr(coset.demo, "truth", lambda company: wrong)
+    with pytest.raises(CosetError, match="1 of the demo's answers are not right for seed 3: How many tickets"):
+        command.main([str(demo[0]), "--seed", str(SEED), "--small"], standalone_mode=False)
+    assert "NOT true" in capsys.readouterr().out
 
 
 def test_the_joins_that_the_values_show_are_found(joins: Joins):
@@ -86,19 +128,19 @@ def test_a_question_can_be_answered_with_what_was_understood_alone(demo: tuple[P
             f"JOIN (SELECT {join['right_expression']} AS key, company FROM beacon.buyers) USING (key) "
             "GROUP BY company ORDER BY 2 DESC LIMIT 5"
         ).rows()
-    assert truth(make_company(SEED))[3].agrees(rows)
+    assert truth(make_company(SEED, small=True))[3].agrees(rows)
 
 
 def test_running_it_again_makes_nothing_anew(demo: tuple[Path, str]):
     before = (demo[0] / "beacon.sqlite").stat().st_mtime_ns
-    answer = coset("demo", "company", "--seed", str(SEED), "--only-data", folder=demo[0].parent)
+    answer = coset("demo", "company", "--seed", str(SEED), "--small", "--only-data", folder=demo[0].parent)
     assert answer.returncode == 0 and "already there" in answer.stdout
     assert (demo[0] / "beacon.sqlite").stat().st_mtime_ns == before
 
 
 def test_mistakes_are_told_in_one_sentence(demo: tuple[Path, str]):
     answer = coset("demo", "company", "--seed", "4", folder=demo[0].parent)
-    assert answer.returncode == 2 and "seed 3: name another folder for seed 4" in answer.stderr
+    assert answer.returncode == 2 and "seed 3, small: name another folder for seed 4" in answer.stderr
     assert coset("demo", "--seed", "-1", folder=demo[0].parent).returncode == 2
     (demo[0].parent / "mine").mkdir()
     (demo[0].parent / "mine" / "file").touch()

@@ -143,7 +143,7 @@ def test_a_demo_that_is_there_is_left_as_it_is(folder: Path, company: Company):
 
 
 def test_an_interrupted_demo_is_made_anew(folder: Path, tmp_path: Path, company: Company):
-    (tmp_path / MARK).write_text(f"{SEED}\n")
+    (tmp_path / MARK).write_text(f"seed {SEED}\n")
     (tmp_path / "support").mkdir()
     (tmp_path / "beacon.sqlite").write_bytes(b"half")
     (tmp_path / "beacon.sqlite-journal").write_bytes(b"half")

@@ -184,7 +184,7 @@ def test_values_are_found(company: Company, question: str, reference: str, value
 def test_other_stored_forms_of_a_value_are_told(company: Company):
     anchor = company.ask("samples not started")["clinic/main/samples.review", "value"]
     assert anchor.value == "Not Started"
-    assert anchor.note == "also stored as 'Not Started '"
+    assert anchor.variants == ("Not Started ",)
 
 
 def test_a_value_within_a_longer_value_is_not_meant(company: Company):

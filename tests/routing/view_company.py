@@ -53,6 +53,8 @@ class GivenScores:
     tables: Mapping[str, float] = field(default_factory=dict)
     columns: Mapping[str, float] = field(default_factory=dict)
     nearness: float | None = None
+    unfound: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1)

@@ -84,17 +84,19 @@ def test_all_definitions_together_cost_less_than_1500_tokens():
     assert cost(guidance.INSTRUCTIONS) < 150
 
 
-def test_ask_is_offered_only_with_a_model_and_teach_only_where_it_may_write(
+def test_teach_is_offered_only_where_it_may_write_and_a_wrong_model_is_told_at_once(
     environment: coset.OpenEnvironment, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.delenv("COSET_MODEL", raising=False)
+
     async def names(client: Client) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
-    always = ["view", "sql", "calc", "recover", "relations", "teach", "answer_check"]
+    always = ["view", "sql", "calc", "recover", "relations", "teach", "answer_check", "ask"]
     assert with_client(environment, names) == always
     assert with_client(environment, names, read_only=True) == [name for name in always if name != "teach"]
     monkeypatch.setenv("COSET_MODEL", "http://127.0.0.1:1/v1#some")
-    assert with_client(environment, names) == [*always, "ask"]
+    assert with_client(environment, names) == always
     monkeypatch.setenv("COSET_MODEL", "nonsense")
     with pytest.raises(Mistake, match="names no model"):
         make_server(environment)
@@ -237,9 +239,9 @@ def test_ask_answers_with_the_sql_behind_it_and_tells_how_it_goes(
         return await client.call_tool("ask", {"question": "How many customers?"}, progress_callback=heard)
 
     shape = {"meaning": "number of customers", "form": "value", "columns": ["n"]}
-    query = {"purpose": "count them", "sql": "SELECT count(*) AS n FROM crm.customers"}
+    query = "SELECT count(*) AS n FROM crm.customers"
     script = [
-        call("records", shape=shape, queries=[query]),
+        call("records", shape=shape, sql=query),
         call("answer", text="60", results=["result_1"], confidence=0.9),
     ]
     with Wire(*script) as wire, coset.open(copy_of(shop, tmp_path)) as environment:
@@ -247,8 +249,21 @@ def test_ask_answers_with_the_sql_behind_it_and_tells_how_it_goes(
         result = with_client(environment, work)
     assert not result.is_error, text_of(result)
     assert result.structured_content["answer"] == "60" and result.structured_content["run"] == 1
-    assert result.structured_content["sql"] == [query["sql"]]
+    assert result.structured_content["sql"] == [query]
     assert set(told) & set(TOLD.values())
+
+
+@needs_weights
+def test_ask_answers_what_it_is_sure_of_where_no_model_is_set(
+    environment: coset.OpenEnvironment, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("COSET_MODEL", raising=False)
+    found = called(environment, "ask", question="How many customers are there?")
+    assert found.structured_content["rows"] == [[60]] and found.structured_content["run"] == 0
+    assert "count(" in found.structured_content["sql"][0].lower() and "without a model" in text_of(found)
+    declined = called(environment, "ask", question="Why is the sky blue?")
+    assert not declined.is_error and declined.structured_content["confidence"] == 0
+    assert declined.structured_content["answer"].startswith("no answer: ")
 
 
 def test_resources_and_templates_lead_to_what_is_known(environment: coset.OpenEnvironment):

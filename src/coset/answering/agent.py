@@ -8,7 +8,7 @@ that the data cannot answer is taken as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from coset.answering.agent_tools import Outcome, Toolbox
 from coset.answering.answer import Proposal, misfit
 from coset.answering.exchange import Call, Exchange, Reply
+from coset.answering.named_results import NamedResult
 from coset.answering.prompts import AGENT, CALL_A_TOOL, LAST_STEP, MEND
 from coset.answering.quoting import one_line
 from coset.answering.records import Shape
@@ -33,6 +34,8 @@ MOST_CALLS = 8
 
 Verify = Callable[[Proposal], Sequence[str]]
 """What speaks against a proposed answer, in sentences; nothing when it holds."""
+Confirm = Callable[[Proposal], Awaitable[Sequence[str]]]
+"""The same from a second computation, which may have to ask a model."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,13 @@ class Agent:
     toolbox: Toolbox
     shape: Shape | None = None
     verify: Verify | None = None
+    confirm: Confirm | None = None
     messages: list[ModelMessage] = field(default_factory=list)
     after_step: Callable[[], None] = lambda: None
     """Called when a step is complete and its results are in the messages."""
     _objections: int = 0
     _objected: bool = False
+    _confirmed: bool = False
     _idle: int = 0
     _silent: int = 0
     _called: bool = False
@@ -108,7 +113,7 @@ class Agent:
                     text = "Not taken: other tools were called at the same time. Look at their results, then answer."
                     outcomes[id(call)] = Outcome(text, True)
                     continue
-                ending = self._answered(call, step, last)
+                ending = await self._answered(call, step, last)
                 if isinstance(ending, Ending):
                     return ending
                 outcomes[id(call)] = Outcome(ending, True)
@@ -146,7 +151,7 @@ class Agent:
         )
         return outcome
 
-    def _answered(self, call: Call, step: int, last: bool) -> Ending | str:
+    async def _answered(self, call: Call, step: int, last: bool) -> Ending | str:
         """The ending, or what is to be mended first."""
         if call.arguments is None:
             return "The arguments are not a JSON object: send them again, shorter."
@@ -155,7 +160,7 @@ class Agent:
         except ValidationError as error:
             return one_line("; ".join(f"{each['loc']}: {each['msg']}" for each in error.errors()[:3]), 300)
         proposal, objections = self._narrowed(proposal)
-        objections = objections or self._against(proposal)
+        objections = objections or await self._against(proposal, last)
         unusable = not proposal.text and not proposal.results
         if (unusable or objections) and not last and self._objections < MOST_OBJECTIONS:
             self._objections += 1
@@ -177,7 +182,7 @@ class Agent:
             return proposal, [one_line(str(error))]
         return proposal.model_copy(update={"results": [*before, narrowed.name], "columns": []}), []
 
-    def _against(self, proposal: Proposal) -> list[str]:
+    async def _against(self, proposal: Proposal, last: bool) -> list[str]:
         results = self.toolbox.results
         if not proposal.text and not proposal.results:
             return ["give the answer as text, or name the result whose rows are the answer"]
@@ -189,16 +194,20 @@ class Agent:
             named = [results.find(name) for name in proposal.results]
         except CosetError as error:
             return [one_line(str(error))]
-        if self._objected:
-            return []  # A shape or a check is objected to once: the model has seen it and stands by its answer.
+        # A shape or a check is objected to once: then the model has seen it and stands by its answer.
+        objections = [] if self._objected else self._wrong(proposal, named)
+        self._objected = self._objected or bool(objections)
+        if objections or last or self.confirm is None or self._confirmed:
+            return objections
+        self._confirmed = True
+        return list(await self.confirm(proposal))
+
+    def _wrong(self, proposal: Proposal, named: Sequence[NamedResult]) -> list[str]:
         if self.verify is not None:
-            objections = list(self.verify(proposal))
-        else:
-            final = named[-1].result if named else None
-            wrong = misfit(self.shape, final.table.num_rows) if final is not None else None
-            objections = [f"{wrong}: select just that, or say in the assumptions why it is right"] if wrong else []
-        self._objected = bool(objections)
-        return objections
+            return list(self.verify(proposal))
+        final = named[-1].result if named else None
+        wrong = misfit(self.shape, final.table.num_rows) if final is not None else None
+        return [f"{wrong}: select just that, or say in the assumptions why it is right"] if wrong else []
 
     def _say(self, text: str) -> None:
         """Words of ours, in the request that is to be sent next."""

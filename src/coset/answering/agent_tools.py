@@ -27,9 +27,9 @@ from coset.errors import CosetError, NotAllowed, SourceUnreachable
 from coset.session.query_session import QuerySession
 from coset.session.result import Result
 
-SHOWN_LETTERS = 4_000
-SHOWN_ROWS = 40
-LONGEST_RECOVERED = 12_000
+SHOWN_LETTERS = 2_500
+SHOWN_ROWS = 20
+LONGEST_RECOVERED = 6_000
 LONGEST_ERROR = 400
 LONGEST_HINT = 800
 _LOOKAROUND = re.compile(r"\(\?<?[!=]")
@@ -100,9 +100,11 @@ class Toolbox:
         self._words = words
         self.session = session
         self.results = results
-        self._recover = recover
+        self.recover = recover
         self._ask_user = ask_user
         self.remarks: Remarks | None = None
+        self.left_out: frozenset[str] = frozenset()
+        """Tools that this question has no use for, and need not be told of."""
         self.computed: list[Any] = []
         """What the calculator gave, in order."""
         self.offers: dict[str, ToolOffer] = {
@@ -117,7 +119,11 @@ class Toolbox:
     @property
     def tools(self) -> list[Tool]:
         """In an order that never changes, `answer` last."""
-        offered = [Tool(name, self._words[name], schema_of(offer.arguments)) for name, offer in self.offers.items()]
+        offered = [
+            Tool(name, self._words[name], schema_of(offer.arguments))
+            for name, offer in self.offers.items()
+            if name not in self.left_out
+        ]
         return [*offered, Tool("answer", self._words["answer"], schema_of(Proposal))]
 
     async def run(self, call: Call) -> Outcome:
@@ -151,13 +157,15 @@ class Toolbox:
         try:
             named = self.run_sql(arguments.query)
         except CosetError as error:
-            hint = RE2 if _LOOKAROUND.search(whole) else column_hint(self.session, whole, str(error))
-            return Outcome(
-                (told(error) + " " + one_line(hint, LONGEST_HINT)).strip(),
-                True,
-                {"sql": whole, "error": type(error).__name__},
-            )
+            text = self.told_error(error, arguments.query)
+            return Outcome(text, True, {"sql": whole, "error": type(error).__name__})
         return Outcome(self.told_result(named)[0], False, _kept(named))
+
+    def told_error(self, error: CosetError, query: str) -> str:
+        """Why a statement did not run, and what to do about it where that is known."""
+        whole = self.results.whole(query)
+        hint = RE2 if _LOOKAROUND.search(whole) else column_hint(self.session, whole, str(error))
+        return f"{told(error)} {one_line(hint, LONGEST_HINT)}".strip()
 
     def told_result(self, named: NamedResult) -> tuple[str, Sequence[CheckResult]]:
         """A result for the model with what the checks remark of it, if there is something that checks; the remarks."""
@@ -173,7 +181,7 @@ class Toolbox:
         return Outcome(one_line(format_value(value), 2_000))
 
     async def _recovered(self, arguments: RecoverArguments) -> Outcome:
-        text = self._recover(arguments.what)
+        text = self.recover(arguments.what)
         cut = text if len(text) <= LONGEST_RECOVERED else text[:LONGEST_RECOVERED] + "\n… (truncated: name one part)"
         return Outcome(data_block("evidence", cut))
 

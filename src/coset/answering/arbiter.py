@@ -2,13 +2,13 @@
 
 In: the question and the view, and nothing else. Out: an `Arbitration`: records whose every reference is in the view,
 and what was refused on the way. What is refused is told and asked for again, a few times at most; what is then still
-wrong is left out. Runs nothing and reads no database.
+wrong is left out. Reads no database: who calls it may try the statement.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,9 @@ from pydantic import ValidationError
 from coset.answering.exchange import Exchange, Reply, Tool
 from coset.answering.prompts import ARBITER, CALL_RECORDS, TOOLS
 from coset.answering.quoting import data_block, one_line
-from coset.answering.records import MOST_QUERIES, Records, resolved
+from coset.answering.record_form import RecordsForm, typed
+from coset.answering.record_names import resolved
+from coset.answering.records import Records
 from coset.answering.schema_of import schema_of
 from coset.routing.view import EvidenceView
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_REQUESTS = 3
 MOST_PROBLEMS = 8
-RECORDS_TOOL = Tool("records", TOOLS["records"], schema_of(Records))
+RECORDS_TOOL = Tool("records", TOOLS["records"], schema_of(RecordsForm))
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,16 @@ class Arbitration:
     requests: int
 
 
-async def arbitrate(question: str, view: EvidenceView, evidence: str, exchange: Exchange) -> Arbitration:
-    """Ask for records until all of them hold, at most `MOST_REQUESTS` times."""
+async def arbitrate(
+    question: str,
+    view: EvidenceView,
+    evidence: str,
+    exchange: Exchange,
+    names: Mapping[str, str] | None = None,
+    fails: Callable[[str], str | None] = lambda sql: None,
+) -> Arbitration:
+    """Ask for records until all of them hold, at most `MOST_REQUESTS` times. `names` are other names of what the view
+    has, with the references they mean; `fails` says why a statement does not run, where it does not."""
     from pydantic_ai.messages import ModelRequest, UserPromptPart
 
     opening = f"{data_block('evidence', evidence)}\n\nThe question:\n{question}"
@@ -51,7 +61,9 @@ async def arbitrate(question: str, view: EvidenceView, evidence: str, exchange: 
     while requests < MOST_REQUESTS:
         requests += 1
         reply = await exchange.ask(f"arbiter {requests}", messages, [RECORDS_TOOL])
-        found, problems = _read(reply, view)
+        found, problems = _read(reply, view, names or {})
+        if found is not None and found.queries and not problems and (wrong := fails(found.queries[0].sql)):
+            problems = [f"the sql does not run: {wrong}"]
         refused += problems
         best = found or best
         if not problems or exchange.ledger.spent():
@@ -63,7 +75,7 @@ async def arbitrate(question: str, view: EvidenceView, evidence: str, exchange: 
     return Arbitration(best, tuple(refused), requests)
 
 
-def _read(reply: Reply, view: EvidenceView) -> tuple[Records | None, list[str]]:
+def _read(reply: Reply, view: EvidenceView, names: Mapping[str, str]) -> tuple[Records | None, list[str]]:
     """The records of a reply that hold, and what is wrong with the rest."""
     call = next((call for call in reply.calls if call.name == RECORDS_TOOL.name), None)
     arguments = call.arguments if call else _object_in(reply.text)
@@ -71,17 +83,20 @@ def _read(reply: Reply, view: EvidenceView) -> tuple[Records | None, list[str]]:
         cut = " because your output limit was reached: be briefer" if reply.cut_off else ""
         return None, [f"the arguments are not a JSON object{cut}" if call else CALL_RECORDS]
     try:
-        records = Records.model_validate(arguments)
+        form = RecordsForm.model_validate(arguments)
     except ValidationError as error:
         return None, [_problem(each) for each in error.errors()[:MOST_PROBLEMS]]
-    records, outside = resolved(records, view)
-    problems = [*outside[:MOST_PROBLEMS]]
-    kept = []
-    for number, query in enumerate(records.queries[:MOST_QUERIES]):
-        unknown = tables_outside(query.sql, view)
-        problems += [f"queries[{number}] reads {table}, which is not in the evidence" for table in unknown]
-        kept += [] if unknown else [query]
-    return records.model_copy(update={"queries": kept}), problems
+    records, problems = typed(form)
+    records, outside = resolved(records, view, names)
+    problems = [*problems, *outside][:MOST_PROBLEMS]
+    for kind in ("queries", "checks"):
+        kept = []
+        for record in getattr(records, kind):
+            unknown = tables_outside(record.sql, view) if record.sql else []
+            problems += [f"the sql reads {table}, which is not in the evidence" for table in unknown]
+            kept += [] if unknown else [record]
+        records = records.model_copy(update={kind: kept})
+    return records, problems
 
 
 def _problem(error: Any) -> str:

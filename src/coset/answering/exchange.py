@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from coset.answering.failures import Refused, is_passing, plain, without_secrets
 from coset.answering.models import OpenModel, cost_of
 from coset.answering.quoting import one_line
-from coset.answering.recorder import Recorder
+from coset.answering.recorder import HearsRequests, Recorder
 from coset.answering.usage import Ledger, StepUsage
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ class Exchange:
 
         started = time.monotonic()
         attempt = 1
+        if isinstance(self.recorder, HearsRequests):
+            self.recorder.sent(messages)
         while True:
             try:
                 response = await self._request(messages, tools, only)

@@ -58,7 +58,7 @@ def _kept(
         answer = ask(question, environment, options, recorder, sitting)
     except CosetError as error:
         recorder.finish("failed", detail=str(error))
-        text = f"{error} (kept as run {number}: `coset ask --resume {number}` goes on with it)"
+        text = f"{error} (kept as run {number}: `coset run {number} --resume` goes on with it)"
         raise _same_kind(error)(text) from error
     except BaseException as error:
         recorder.finish("stopped", detail=f"it was ended from outside ({type(error).__name__})")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from coset.errors import Mistake
@@ -26,7 +26,7 @@ class NamedResult:
 
     name: str
     sql: str
-    """As it was written, with names of earlier results in it."""
+    """With names of earlier results in it, and no other name that is not in the databases."""
     whole: str
     """The same, standing alone."""
     result: Result | None
@@ -38,10 +38,12 @@ class NamedResults:
     """The results of one question, in order."""
 
     known: dict[str, NamedResult] = field(default_factory=dict)
+    expand: Callable[[str], str] = str
+    """Writes out the short names of a view's expressions."""
 
     def whole(self, sql: str) -> str:
         """The statement with every result it names, and those that they name, written before it."""
-        sql = sql.strip().rstrip(";").strip()
+        sql = self.expand(sql.strip().rstrip(";").strip())
         needed = self._needed(sql)
         if not needed:
             return sql
@@ -50,7 +52,7 @@ class NamedResults:
 
     def add(self, sql: str, whole: str, result: Result | None) -> NamedResult:
         name = f"{PREFIX}{len(self.known) + 1}"
-        self.known[name] = NamedResult(name, sql.strip().rstrip(";").strip(), whole, result)
+        self.known[name] = NamedResult(name, self.expand(sql.strip().rstrip(";").strip()), whole, result)
         return self.known[name]
 
     def narrowed(self, name: str, columns: Sequence[str]) -> NamedResult:

@@ -1,8 +1,8 @@
-"""What the agent is told first: the evidence that the records cite, the records, what their statements gave, and last
+"""What the agent is told first: the records, what their statement gave, as much evidence as that leaves open, and last
 the question itself.
 
-In: a view and the records over it. Out: text. Only what a record cites is shown again, with the tables it belongs to:
-the agent can recover the rest by its reference.
+In: a view and the records over it. Out: text. Where the statement gave rows, its own words are evidence enough; where
+it did not, what the records cite is shown again, with the tables it belongs to. The agent can recover the rest.
 """
 
 from __future__ import annotations
@@ -10,15 +10,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from coset.answering.prompts import READY
+import sqlglot
+from sqlglot.errors import SqlglotError
+
+from coset.answering.draft import Draft
+from coset.answering.prompts import DOUBTED, READY
 from coset.answering.quoting import data_block
 from coset.answering.records import Records, records_text
 from coset.routing.view import EvidenceView, LeftOut
 
 
-def cited_part(view: EvidenceView, records: Records) -> EvidenceView:
-    """The view with only what the records cite: tables, columns, joins, passages, and the values that were found."""
-    cited = records.cited
+def cited_part(view: EvidenceView, cited: frozenset[str]) -> EvidenceView:
+    """The view with only what is cited: tables, columns, joins, passages, and the values that were found."""
+    if not cited:
+        return view
     relations = tuple(relation for relation in view.relations if relation.reference in cited)
     keys = {reference for relation in relations for reference in (*relation.left, *relation.right)}
     tables = []
@@ -38,24 +43,46 @@ def cited_part(view: EvidenceView, records: Records) -> EvidenceView:
     )
 
 
+def read_by(sql: str, view: EvidenceView) -> frozenset[str]:
+    """The references of the view's tables and columns that a statement names."""
+    try:
+        words = {token.text.lower() for token in sqlglot.tokenize(sql, dialect="duckdb")}
+    except SqlglotError:
+        return frozenset()
+    found: set[str] = set()
+    for table in view.tables:
+        if table.sql_name.replace('"', "").rpartition(".")[2].lower() not in words:
+            continue
+        found.add(table.reference)
+        for column in table.columns:
+            inner = column.reference.removeprefix(table.reference).lstrip(".").lower()
+            if {inner, f"{inner} clean", f"{inner} key", column.expression.strip('"').lower()} & words:
+                found.add(column.reference)
+    # A join between tables that are both read is what the statement joins by, or should have.
+    found |= {relation.reference for relation in view.relations if {relation.left_table, relation.right_table} <= found}
+    return frozenset(found)
+
+
 def learned_opening(
     question: str,
     evidence: str,
     records: Records | None,
-    ran: Sequence[str] = (),
+    draft: Draft | None = None,
     chosen: Sequence[str] = (),
-    ready: str = "",
+    recovered: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """`ran` is what the records' statements gave, `chosen` what the person said of open ambiguities, `ready` the name
-    of the result that should be the answer, when all of them ran and nothing speaks against them."""
-    parts = [data_block("evidence", evidence)]
+    """`evidence` may be empty; `chosen` is what the person said of open ambiguities; `recovered` is what the arbiter
+    missed, and what was found when it was searched for."""
+    parts = [data_block("evidence", evidence)] if evidence else []
     if records is not None:
         parts.append(f"Records:\n{data_block('records', records_text(records))}")
-    parts += [f"Already run:\n{text}" for text in ran]
+    if draft is not None:
+        parts.append(f"Already run: {draft.text}")
+    parts += [f"Searched for {what}:\n{data_block('evidence', found)}" for what, found in recovered]
     parts += [f"The person was asked, and means: {text}" for text in chosen]
     parts.append(f"The question:\n{question}")
-    if ready:
-        parts.append(READY.format(name=ready))
+    if draft is not None and draft.name and not chosen:
+        parts.append((DOUBTED if draft.against else READY).format(name=draft.name))
     return "\n\n".join(parts)
 
 

@@ -6,10 +6,12 @@ neither where steps are kept nor how they are shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
     from coset.answering.audit.kept_result import KeptResult
 
 
@@ -29,6 +31,13 @@ class Recorder(Protocol):
     def keep_table(self, name: str, table: Any) -> None:
         """Keep a temporary table that no statement can make again."""
         ...
+
+
+@runtime_checkable
+class HearsRequests(Protocol):
+    """A recorder that is also told every request to a model before it is sent, whichever part of answering sends it."""
+
+    def sent(self, messages: Sequence[ModelMessage]) -> None: ...
 
 
 class ForgetfulRecorder:

@@ -1,23 +1,18 @@
 """The arbiter's records: what the question means in terms of this environment, one decision each, typed.
 
-In: the arguments of one tool call. Out: `Records`, or what is wrong with them, record by record. Every reference must
-be in the view that the arbiter saw: one that is not is refused here, so nothing invented gets any further.
+In: nothing; these are the types that `record_form` fills, `record_names` checks, and the agent reads. Out: the records
+as lines, each under the number by which it can be read alone.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from coset.routing.view import EvidenceView
-
 MOST_OF_A_KIND = 12
-MOST_QUERIES = 3
+MOST_QUERIES = 1
 
 # Small models leave out the list around a single thing, and write null for nothing.
 References = Annotated[
@@ -41,12 +36,12 @@ class Record(BaseModel):
 class Shape(Record):
     """What the answer looks like, pinned before anything is computed."""
 
-    meaning: Annotated[str, Field(description="the question restated, every term resolved")]
+    meaning: str
     form: Literal["value", "row", "list", "table", "text"]
-    grain: Annotated[Text, Field(description="one row per what")] = ""
-    columns: Annotated[References, Field(description="columns of the answer, in order")] = []
-    unit: Annotated[Text, Field(description="unit and rounding")] = ""
-    order: Annotated[Text, Field(description="order, limit, ties")] = ""
+    grain: Text = ""
+    columns: References = []
+    unit: Text = ""
+    order: Text = ""
 
 
 class FieldChoice(Record):
@@ -100,10 +95,17 @@ class Ambiguity(Record):
 
 
 class Check(Record):
-    """Something to make sure of before answering."""
+    """Something to make sure of: in words, or as a statement that finds rows when something is wrong."""
 
     what: str
+    sql: Text = ""
     references: References = []
+
+
+class Missing(Record):
+    """Something that the question needs and the evidence lacks, in words to search for."""
+
+    what: str
 
 
 class Query(Record):
@@ -114,7 +116,7 @@ class Query(Record):
 
 
 class Records(BaseModel):
-    """All decisions of one arbiter call."""
+    """All decisions of one arbiter call. `sure` says that whatever rows its statement gives are the answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     shape: Shape
@@ -125,10 +127,9 @@ class Records(BaseModel):
     text_operations: Annotated[list[TextOperation], Field(max_length=MOST_OF_A_KIND)] = []
     ambiguities: Annotated[list[Ambiguity], Field(max_length=MOST_OF_A_KIND)] = []
     checks: Annotated[list[Check], Field(max_length=MOST_OF_A_KIND)] = []
-    queries: Annotated[
-        list[Query],
-        Field(max_length=MOST_QUERIES, description="only when the evidence suffices; run before the analyst starts"),
-    ] = []
+    missing: Annotated[list[Missing], Field(max_length=MOST_OF_A_KIND)] = []
+    queries: Annotated[list[Query], Field(max_length=MOST_QUERIES)] = []
+    sure: bool = False
 
     def each(self) -> Iterator[tuple[str, Record]]:
         """Every record with the place it has in the call: `fields[0]`."""
@@ -142,73 +143,14 @@ class Records(BaseModel):
         return frozenset(reference for _, record in self.each() for reference in record.cited)
 
 
-KINDS = tuple(name for name in Records.model_fields if name != "shape")
-
-
-@dataclass(frozen=True)
-class Names:
-    """Every way in which the things of a view may be written, and the one reference each means."""
-
-    references: dict[str, str]
-
-    @classmethod
-    def of(cls, view: EvidenceView) -> Names:
-        names = {reference.lower(): reference for reference in view.references}
-        for table in view.tables:
-            names.setdefault(_bare(table.sql_name), table.reference)
-            for column in table.columns:
-                inner = column.reference.removeprefix(table.reference).lstrip(".")
-                for written in (column.expression, inner, inner.rsplit("#", 1)[-1]):
-                    names.setdefault(_bare(f"{table.sql_name}.{written}"), column.reference)
-        short = [(_bare(name).rsplit(".", 1)[-1], reference) for name, reference in names.items()]
-        counted = Counter(name for name, _ in set(short))
-        for name, reference in short:
-            if counted[name] == 1:  # A name that only one thing of the view has needs no table before it.
-                names.setdefault(name, reference)
-        return cls(names)
-
-    def find(self, written: str) -> str | None:
-        """The reference that is meant, by its own name or by its name in SQL."""
-        return self.references.get(written.strip().lower()) or self.references.get(_bare(written))
-
-    def nearest(self, written: str) -> str:
-        near = difflib.get_close_matches(written.lower(), list(self.references), n=1, cutoff=0.5)
-        return f"; nearest: {self.references[near[0]]}" if near else ""
-
-
-def resolved(records: Records, view: EvidenceView) -> tuple[Records, tuple[str, ...]]:
-    """The records with every reference in its own form, without those that name anything outside the view; and what
-    was wrong with each of those."""
-    names = Names.of(view)
-    problems: list[str] = []
-    changed: dict[str, Any] = {}
-    for kind in KINDS:
-        kept = []
-        for number, record in enumerate(getattr(records, kind)):
-            wrong = [
-                f'{kind}[{number}] names "{written}", which is not in the evidence{names.nearest(written)}'
-                for written in record.cited
-                if names.find(written) is None
-            ]
-            problems += wrong
-            if not wrong:
-                kept.append(_with_references(record, names))
-        changed[kind] = kept
-    return records.model_copy(update=changed), tuple(problems)
-
-
-def _with_references(record: Record, names: Names) -> Record:
-    update: dict[str, Any] = {
-        key: names.find(getattr(record, key)) or "" for key in ("reference", "rejected") if getattr(record, key, "")
-    }
-    if listed := getattr(record, "references", []):
-        update["references"] = [names.find(written) or written for written in listed]
-    return record.model_copy(update=update)
+KINDS = tuple(name for name in Records.model_fields if name not in {"shape", "sure"})
 
 
 def records_text(records: Records) -> str:
-    """The records for the agent, one line each, with the number by which it can be recovered."""
-    return "\n".join(f"R{number} {line}" for number, line in enumerate(_lines(records), start=1))
+    """The records for the agent, one line each, with the number by which it can be recovered. The statement is not
+    among them: it is shown with what it gave."""
+    lines = [(number, line) for number, line in enumerate(_lines(records), start=1) if not line.startswith("queries")]
+    return "\n".join(f"R{number} {line}" for number, line in lines)
 
 
 def record_text(records: Records, written: str) -> str | None:
@@ -231,7 +173,3 @@ def _plain(value: object) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return " / ".join(str(item) for item in value)
     return " ".join(str(value).split())
-
-
-def _bare(written: str) -> str:
-    return written.replace('"', "").strip().lower()

@@ -1,17 +1,20 @@
-"""More evidence for the agent in learned mode, by reference, by its name in SQL, or by words.
+"""More evidence for the agent, by reference, by its name in SQL, or by words.
 
-In: what the agent wrote. Out: text within a budget of tokens, as `coset recover` gives it. Knows no question.
+In: what the agent wrote. Out: text: in learned mode what `coset recover` gives, within a budget of tokens; in core mode
+what the plain schema has. Knows no question.
 """
 
 from __future__ import annotations
 
+from coset.answering.core_evidence import core_recover
 from coset.environment.configuration import Environment
 from coset.errors import Mistake
+from coset.evidence.state import EvidenceState
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.recover import recover
 from coset.routing.search import search
 
-BUDGET = 1_500
+BUDGET = 1_000
 
 
 class LearnedRecover:
@@ -29,6 +32,17 @@ class LearnedRecover:
             return recover(objects, _reference(objects, what), BUDGET).text
         except Mistake:
             return search(objects, what, BUDGET).text
+
+
+class CoreRecover:
+    """Reads the state each time."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._folder = environment.state_folder
+
+    def __call__(self, what: str) -> str:
+        with EvidenceState.read(self._folder) as state:
+            return core_recover(state, what)
 
 
 def _reference(objects: StateObjects, what: str) -> str:

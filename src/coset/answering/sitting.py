@@ -6,7 +6,7 @@ on the data of the day when they are needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -30,6 +30,8 @@ class Sitting(BaseModel):
     statements: list[str]
     records: Records | None
     usage: list[StepUsage]
+    names: dict[str, Any] = {}
+    """The short names that the conversation uses, and what they stand for."""
 
     @classmethod
     def of(
@@ -39,6 +41,7 @@ class Sitting(BaseModel):
         results: NamedResults,
         records: Records | None,
         usage: Sequence[StepUsage],
+        names: Mapping[str, Any],
     ) -> Sitting:
         from pydantic_ai.messages import ModelMessagesTypeAdapter
 
@@ -48,6 +51,7 @@ class Sitting(BaseModel):
             statements=[each.sql for each in results.known.values()],
             records=records,
             usage=list(usage),
+            names=dict(names),
         )
 
     @classmethod

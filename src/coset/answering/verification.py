@@ -7,12 +7,12 @@ every check's result for the audit. A doubt sends nothing back: it travels with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from coset.answering.answer import Proposal
-from coset.answering.checks import CheckResult, PinnedShape, run_checks
+from coset.answering.checks import CheckResult, PinnedShape, grain, nulls, run_checks
 from coset.answering.checks import Proposal as Checked
 from coset.answering.named_results import NamedResult, NamedResults
 from coset.answering.quoting import one_line
@@ -45,11 +45,27 @@ class Verification:
     """What the calculator gave so far."""
     _looked_at: Proposal | None = None
     _remarked: set[str] = field(default_factory=set)
+    _told: set[str] = field(default_factory=set)
 
     def __call__(self, proposal: Proposal) -> list[str]:
-        """What is wrong with a proposal."""
-        failed = [check for check in self.check(proposal) if check.outcome == "failed"]
+        """What is wrong with a proposal, without what was told before the agent began: it has decided on that."""
+        failed = [
+            check for check in self.check(proposal) if check.outcome == "failed" and check.detail not in self._told
+        ]
         return [one_line(f"{check.name}: {check.detail}", 300) for check in failed[:MOST_TOLD]]
+
+    def tell(self, proposal: Proposal, with_nulls: Collection[str] = ()) -> list[str]:
+        """Everything that speaks against a proposal, doubts too; each is told this once. `with_nulls` are columns whose
+        NULLs whoever wrote the statement had before their eyes: a doubt about those is no news."""
+        found = [check for check in self.check(proposal) if check.outcome in {"failed", "doubt"}]
+        wrong = [check for check in found if not _is_known(check, with_nulls)][:MOST_TOLD]
+        self._told.update(check.detail for check in wrong)
+        self._remarked.update(check.detail for check in wrong)
+        return [one_line(f"{check.name}, {check.outcome}: {check.detail}", 240) for check in wrong]
+
+    def is_failed(self, proposal: Proposal) -> bool:
+        """Whether a check says of it that it is wrong."""
+        return any(check.outcome == "failed" for check in self.check(proposal))
 
     def remarks(self, named: NamedResult) -> list[CheckResult]:
         """What may be wrong with a result that has just come, where that is cheap to say and was not said before."""
@@ -89,6 +105,12 @@ class Verification:
             self.found = (CheckResult("checks", "doubt", f"they could not be made: {error}"),)
         self.recorder.step("checks", {"checks": [vars(check) for check in self.found]})
         return self.found
+
+
+def _is_known(check: CheckResult, with_nulls: Collection[str]) -> bool:
+    """The check of the grain names references only where it speaks of rows without a key."""
+    is_of_nulls = check.name in {nulls.NAME, grain.NAME} and check.outcome == "doubt" and bool(check.references)
+    return is_of_nulls and all(reference in with_nulls for reference in check.references)
 
 
 def _pinned(shape: Shape | None) -> PinnedShape | None:

@@ -51,7 +51,7 @@ def relations_table(objects: StateObjects, about: str | None, least: float) -> p
     draft = Draft(objects, Width(), {}, {})
     rows = []
     for relation in chosen:
-        shown = view_relation(relation, draft.names([relation.left_table, relation.right_table]), in_plan=False)
+        shown = view_relation(relation, draft.sql_names([relation.left_table, relation.right_table]), in_plan=False)
         rows.append(
             {
                 "reference": shown.reference, "left": ", ".join(shown.left), "right": ", ".join(shown.right),

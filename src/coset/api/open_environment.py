@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from coset.api.evidence_rows import memberships_table, reference_of, relations_table
 from coset.api.long_call import LongCall, Report, await_for, wait_for
+from coset.api.reasoning import Reasoner
 from coset.api.sessions import Sessions
 from coset.api.shown import Answered, Rows, SqlResult, View, html_table
 from coset.api.state_access import StateAccess
@@ -31,7 +32,10 @@ from coset.session.worker_process import WorkerLimits
 
 if TYPE_CHECKING:
     from coset.answering.checks import CheckResult, PinnedShape
+    from coset.answering.offline import Answered as Reasoned
+    from coset.answering.offline import Declined
     from coset.api.comprehending import Comprehension
+    from coset.routing.explanation import Explanation
     from coset.routing.router import Router
 
 BUDGET = 2_000
@@ -56,6 +60,7 @@ class OpenEnvironment:
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="coset")
         self._routing = threading.Lock()
         self._router: Router | None = None
+        self._reasoner = Reasoner(self.environment)
         self._objects: StateObjects | None = None
 
     def __enter__(self) -> OpenEnvironment:
@@ -97,6 +102,11 @@ class OpenEnvironment:
     def view(self, question: str, budget: int = BUDGET) -> View:
         """What a question gets to see: the tables, columns, joins and values that answer it, in at most `budget`
         tokens. No language model is asked."""
+        with self._routed() as router:
+            return View(router.view(question, budget))
+
+    @contextmanager
+    def _routed(self) -> Iterator[Router]:
         with self._routing, self._state.reading():
             if self._router is None:
                 from coset.routing.router import Router
@@ -105,9 +115,14 @@ class OpenEnvironment:
             with self._looking.lent() as session:
                 self._router.session = session
                 try:
-                    return View(self._router.view(question, budget))
+                    yield self._router
                 finally:
                     self._router.session = None
+
+    def explain(self, question: str, budget: int = BUDGET) -> Explanation:
+        """The view of a question with how it came about: requirements, demand, anchors, scores, and what fell out."""
+        with self._routed() as router:
+            return router.explain(question, budget)
 
     def recover(self, reference: str, budget: int = BUDGET) -> Recovered:
         """All that is known of one thing that a view names, or that it left out."""
@@ -216,6 +231,22 @@ class OpenEnvironment:
     ) -> Answered:
         """`ask` for callers with an event loop; cancelling it calls the model off."""
         return await await_for(self.threads, self._asking(question, model, options), report)
+
+    def ask_offline(self, question: str, *, report: Report | None = None) -> Reasoned | Declined:
+        """Answer a question without a language model, where coset is sure of it; otherwise say why not."""
+        return wait_for(self.threads, self._reasoning(question), report)
+
+    async def ask_offline_async(self, question: str, *, report: Report | None = None) -> Reasoned | Declined:
+        """`ask_offline` for callers with an event loop."""
+        return await await_for(self.threads, self._reasoning(question), report)
+
+    def _reasoning(self, question: str) -> Callable[[LongCall], Reasoned | Declined]:
+        def work(call: LongCall) -> Reasoned | Declined:
+            with self._sessions.lent(call) as session, self.reading() as state:
+                call.tell("reading the question")
+                return self._reasoner.answer(question, session, state)
+
+        return work
 
     def _asking(self, question: str, model: str | None, options: dict[str, Any]) -> Callable[[LongCall], Answered]:
         def work(call: LongCall) -> Answered:

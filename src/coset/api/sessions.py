@@ -43,13 +43,6 @@ class LentSession(QuerySession):
             self.renew()
             raise
 
-    def interrupt(self) -> None:
-        """End the process that runs the statement, from another thread; the next statement gets a new one."""
-        # Not `_worker.kill()`: that waits for the statement that is to be ended.
-        process = self._worker._process
-        if process is not None:
-            process.kill()
-
     def renew(self) -> None:
         """The next statement gets a new process; nobody may be running one."""
         self._worker.kill()

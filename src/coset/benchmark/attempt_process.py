@@ -1,7 +1,8 @@
 """The harness's side of the process that attempts run in: starts it, hands it requests, keeps its time.
 
-In: a `Request`. Out: an `Outcome`. A process that dies or overstays is ended and replaced at the next request; one that
-has served many is replaced too, so that nothing it may have gathered stays. Attempts share no memory with the harness.
+In: a `Request`. Out: an `Outcome`. A process that dies or overstays is ended and replaced at the next request, and what
+it told of its steps until then is kept; one that has served many is replaced too, so that nothing it may have gathered
+stays. Attempts share no memory with the harness.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import threading
+import time
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Protocol
+from typing import Any, Protocol
 
-from coset.benchmark.attempting import Outcome, Request
+from coset.benchmark.attempting import Outcome, Request, with_steps
 
 
 class AttemptPlace(Protocol):
@@ -42,20 +44,23 @@ class AttemptProcess:
     def run(self, request: Request, seconds: float) -> Outcome:
         if self._served >= MOST_SERVED:
             self.close()
+        started = time.monotonic()
+        steps: list[dict[str, Any]] = []
         try:
             pipe = self._running()
             pipe.send(request)
-            if not pipe.poll(seconds):
-                self.kill()
-                return Outcome(
-                    "failed", error=f"it was stopped after {seconds:g} seconds", error_kind="TimeOut", seconds=seconds
-                )
-            outcome: Outcome = pipe.recv()
+            while pipe.poll(max(0.0, started + seconds - time.monotonic())):
+                told: Outcome | dict[str, Any] = pipe.recv()
+                if isinstance(told, Outcome):
+                    self._served += 1
+                    return told
+                steps.append(told)
+            self.kill()
+            error, kind = f"it was stopped after {seconds:g} seconds", "TimeOut"
         except (EOFError, OSError):
-            code = self.kill()
-            return Outcome("failed", error=f"its process ended (exit code {code})", error_kind="ProcessDied")
-        self._served += 1
-        return outcome
+            error, kind = f"its process ended (exit code {self.kill()})", "ProcessDied"
+        taken = time.monotonic() - started
+        return with_steps(Outcome("failed", error=error, error_kind=kind, seconds=taken), steps)
 
     def close(self) -> None:
         """End the process after what it does; it holds nothing that must be kept."""
@@ -112,10 +117,10 @@ def serve(pipe: Connection) -> None:
             request: Request = pipe.recv()
         except (EOFError, OSError):
             return
-        outcome = attempt(request) if request.question is not None else comprehend_environment(request)
         try:
-            pipe.send(outcome)
-        except (OSError, BrokenPipeError):
+            asked = request.question is not None
+            pipe.send(attempt(request, pipe.send) if asked else comprehend_environment(request))
+        except OSError:
             return
 
 

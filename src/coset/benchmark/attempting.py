@@ -1,13 +1,17 @@
-"""One attempt, in the process it is isolated in: `ask` with a session and a recorder of its own.
+"""One attempt, in the process it is isolated in: `ask` with a session, a state folder and a recorder of its own.
 
-In: a `Request`: a folder, a question, how to ask. Out: an `Outcome`, whatever happens. The process is never told where
-a benchmark's checkout, its validators or its ground truth are.
+In: a `Request`: a folder, a question, how to ask. Out: an `Outcome`, whatever happens, and on the way each step to
+whoever listens, so that an attempt which is killed has left its trace. The process is never told where a benchmark's
+checkout, its validators or its ground truth are.
 """
 
 from __future__ import annotations
 
+import resource
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +52,7 @@ class Outcome:
     seconds: float = 0.0
     model_seconds: float = 0.0
     cpu_seconds: float = 0.0
-    """Of the attempt's own process, without the one that runs its statements."""
+    """Of the attempt's own process and of the one that ran its statements."""
     requests: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -60,48 +64,79 @@ class Outcome:
     trace: tuple[dict[str, Any], ...] = ()
 
 
-def attempt(request: Request) -> Outcome:
+def attempt(request: Request, tell: Callable[[dict[str, Any]], None] | None = None) -> Outcome:
     """Ask one question. Never raises for anything that the question, the model or the data did."""
     from coset.answering.ask import AskOptions, ask
     from coset.answering.audit.redaction import redactor
+    from coset.benchmark.held_router import held_router
+    from coset.benchmark.isolation import own_state
     from coset.benchmark.trace_recorder import TraceRecorder
     from coset.environment.configuration import load_environment
+    from coset.session.query_session import QuerySession
 
-    started, started_cpu = time.monotonic(), time.process_time()
-    environment = load_environment(request.environment)
-    recorder = TraceRecorder(redactor(environment))
+    started, started_cpu = time.monotonic(), _cpu_seconds()
+    recorder: TraceRecorder | None = None
     answer: Answer | None = None
     error, kind = "", ""
     try:
-        answer = ask(request.question or "", environment, request.options or AskOptions(), recorder)
+        environment = load_environment(request.environment)
+        recorder = TraceRecorder(redactor(environment), tell)
+        options = request.options or AskOptions()
+        with ExitStack() as stack:
+            own = stack.enter_context(own_state(environment))
+            session = stack.enter_context(QuerySession(own))
+            router = None if options.core else stack.enter_context(held_router.lent(environment, session))
+            answer = ask(request.question or "", own, options, recorder, session=session, router=router)
     except CosetError as raised:
         error, kind = str(raised), type(raised).__name__
     except Exception as raised:
         error, kind = f"unexpected {type(raised).__name__}: {raised}", "Unexpected"
-    counted = [step for step in recorder.steps if step["kind"] == "model"]
-    costs = [step.get("cost") for step in counted]
-    known = bool(costs) and all(cost is not None for cost in costs)
-    return Outcome(
+    error = error or (answer.stopped if answer else "")
+    told = Outcome(
         status="failed" if answer is None else "stopped" if answer.stopped else "answered",
         text=proper(answer_text(answer)) if answer and not answer.stopped else "",
         columns=answer.columns if answer and not answer.stopped else (),
         rows=answer.rows[:MOST_ROWS] if answer and not answer.stopped else (),
         from_rows=bool(answer and not answer.text),
-        error=proper(str(recorder.redact(error or (answer.stopped if answer else "")))),
+        error=proper(str(recorder.redact(error)) if recorder else error),
         error_kind=kind,
         seconds=time.monotonic() - started,
-        cpu_seconds=time.process_time() - started_cpu,
+        cpu_seconds=_cpu_seconds() - started_cpu,
+    )
+    return with_steps(told, recorder.steps, recorder.all_prompts()) if recorder else told
+
+
+def with_steps(outcome: Outcome, steps: Sequence[dict[str, Any]], prompts: Sequence[Prompt] | None = None) -> Outcome:
+    """The outcome with its trace, and with what the steps say was used."""
+    from coset.benchmark.tool_errors import kind_of
+    from coset.benchmark.trace_recorder import prompts_of
+
+    counted = [step for step in steps if step["kind"] == "model"]
+    calls = [step for step in steps if step["kind"] in {"tool", "draft"}]
+    costs = [step.get("cost") for step in counted]
+    known = bool(costs) and all(cost is not None for cost in costs)
+    errors: dict[str, int] = {}
+    for call in calls:
+        if call.get("failed"):
+            errors[kind_of(call)] = errors.get(kind_of(call), 0) + 1
+    return replace(
+        outcome,
         model_seconds=sum(float(step.get("seconds") or 0) for step in counted),
         requests=len(counted),
         input_tokens=sum(int(step.get("input_tokens") or 0) for step in counted),
         cached_tokens=sum(int(step.get("cached_tokens") or 0) for step in counted),
         output_tokens=sum(int(step.get("output_tokens") or 0) for step in counted),
         cost=sum(float(cost or 0) for cost in costs) if known else None,
-        tool_calls=recorder.tool_calls,
-        tool_errors=dict(recorder.tool_errors),
-        prompts=tuple(recorder.all_prompts()),
-        trace=tuple(recorder.steps),
+        tool_calls=len(calls),
+        tool_errors=errors,
+        prompts=tuple(prompts_of(steps) if prompts is None else prompts),
+        trace=tuple(steps),
     )
+
+
+def _cpu_seconds() -> float:
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def answer_text(answer: Answer) -> str:

@@ -17,6 +17,8 @@ Status = Literal["answered", "stopped", "failed"]
 Verdict = Literal["passed", "wrong", "no answer", "not judged"]
 """not judged: the validator raised, hung, or gave nothing that can be read. It counts as not passed, and is told."""
 
+COMPARED_PLAINLY = "compared plainly with the ground truth: there is no validate.py"
+"""What a judge says of an answer where the benchmark brings no judge of its own; reports tell how many there were."""
 Key = tuple[str, str, int]
 """Dataset, question, trial."""
 
@@ -66,7 +68,7 @@ class Attempt(BaseModel):
     seconds: float = 0.0
     model_seconds: float = 0.0
     cpu_seconds: float = 0.0
-    """Of the attempt's own process: what the harness costs on a busy machine too."""
+    """Of the attempt's process and of the one that ran its statements: what it costs on a busy machine too."""
     requests: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0

@@ -1,7 +1,8 @@
 """Every bench there is: what it measures and how it is run.
 
 A bench is a command of `coset bench` or a script of the checkout's `benchmarks/`; scripts print `summary.json`'s form
-with `--json`: benchmark, figures, aim, met. A test fails when one of either kind is missing here.
+with `--json`: benchmark, figures, aim, met (null where nothing is aimed at). A test fails when one of either kind is
+missing here, or prints another form.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ class Bench:
 _INSTALLED = (
     ("dab", "answers to the Data Agent Benchmark, learned against core", "coset bench dab PATH --model M"),
     ("questions", "answers to your own questions, against a baseline", "coset bench questions FILE --model M"),
-    ("routing", "whether views hold the tables and columns a question needs", "coset bench routing --help"),
+    ("routing", "whether views hold the tables and columns a question needs",
+     "coset bench routing --schemas FILE --questions FILE --out FILE"),
     ("joins", "transform and fuzzy joins of two columns", "coset bench joins --tasks DIR --out FILE"),
     ("matching", "attributes of two schemas that play the same role",
      "coset bench matching --source FILE --target FILE --out FILE"),
@@ -42,13 +44,25 @@ _CHECKOUT = (
     ("sql_round_trip", "a small SELECT through a warm session against DuckDB alone"),
     ("pushdown_postgresql", "a count by group over a large PostgreSQL table, computed there"),
     ("snapshot_postgresql", "copying a PostgreSQL table into a snapshot"),
+    ("web_map", "first paint, weight and frames of the map of the web page at 20,000 objects"),
+    ("demo_seeds", "the five answers of the demo against what its generator knows, seed by seed"),
     ("help_time", "wall time of `coset --help`"),
 )
+_NEEDS = {
+    "routing": "--corpus DIR",
+    "matching": "--corpus DIR",
+    "offline_reasoner": "--corpus DIR --work DIR",
+    "joins": "--tasks DIR --found FILE",
+}
+"""What a script cannot do without."""
 
 
 def benches() -> list[Bench]:
     """All of them, the installed ones first."""
     return [
         *(Bench(name, measures, command, "installed") for name, measures, command in _INSTALLED),
-        *(Bench(name, measures, f"python benchmarks/{name}.py", "checkout") for name, measures in _CHECKOUT),
+        *(
+            Bench(name, measures, f"python benchmarks/{name}.py {_NEEDS.get(name, '')}".strip(), "checkout")
+            for name, measures in _CHECKOUT
+        ),
     ]

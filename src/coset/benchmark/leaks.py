@@ -45,7 +45,7 @@ def kept_from(ground_truth: Path | None, validator: Path | None, question: str) 
     truth = _read(ground_truth)
     asked = _plain(question)
     cells = [cell.strip().strip("\"'") for line in truth.splitlines() for cell in line.split(",")]
-    values = [_plain(cell) for cell in cells if len(cell) >= SHORTEST_VALUE and not cell.replace(".", "").isdigit()]
+    values = [_plain(cell) for cell in cells if len(cell) >= SHORTEST_VALUE]
     several = len([cell for cell in cells if cell]) > 1
     whole = _plain(truth)
     whole = whole if several and len(whole) >= SHORTEST_WHOLE and whole not in asked else ""

@@ -8,8 +8,9 @@ cannot reach. Knows neither benchmark nor file of questions.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,6 @@ class Plan:
     tasks: Sequence[Task]
     trials: int
     options: AskOptions
-    jobs: int = 1
     attempt_seconds: float = ATTEMPT_SECONDS
     retry_failed: bool = False
     """Ask again where an error, not an answer, ended an attempt; the earlier line stays in the file."""
@@ -45,13 +45,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a run is."""
+    """How far everything is that was asked for: all datasets, all modes."""
 
     done: int
     total: int
     passed: int
     cost: float | None
     """Of all attempts so far; None as soon as the price of one is unknown."""
+    mode: str
+    """Of the attempt that was made last."""
 
 
 Progress = Callable[[Attempt, Standing], None]
@@ -76,54 +78,71 @@ def run_attempts(
     judge: Judge,
     leaks: LeakCheck | None,
     progress: Progress,
-    place: Callable[[], AttemptPlace] = AttemptProcess,
+    places: Sequence[AttemptPlace],
+    whole: Sequence[tuple[Plan, RunFolder]] = (),
 ) -> None:
-    """Ask what is not kept yet. An interrupt ends the processes; what was kept stays."""
+    """Ask what is not kept yet, as many at a time as there are places. An interrupt ends what runs there; what was kept
+    stays. `whole` is all that is being run, where this plan is a part of it: progress is told over that."""
     pending = todo(plan, run)
-    state = _Going(plan, run, judge, leaks, progress)
-    processes = [place() for _ in range(max(1, min(plan.jobs, len(pending))))]
-    free = list(processes)
+    state = _Going(plan, run, judge, leaks, progress, whole or [(plan, run)])
+    free = list(reversed(places))
+    with ThreadPoolExecutor(len(places), thread_name_prefix="attempt") as pool:
+        running: dict[Future[None], AttemptPlace] = {}
+        try:
+            while pending or running:
+                while pending and free:
+                    place = free.pop()
+                    running[pool.submit(state.one, place, *pending.pop(0))] = place
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    free.append(running.pop(future))
+                    future.result()
+        except BaseException:
+            state.stopping = True
+            for place in places:
+                place.kill()  # So that the threads which wait for them come back.
+            raise
+
+
+@contextmanager
+def attempt_places(jobs: int) -> Iterator[list[AttemptPlace]]:
+    """As many processes as attempts may run at the same time; they start when they are needed, and end here."""
+    places: list[AttemptPlace] = [AttemptProcess() for _ in range(jobs)]
     try:
-        with ThreadPoolExecutor(len(processes), thread_name_prefix="attempt") as pool:
-            running: dict[Future[None], AttemptPlace] = {}
-            try:
-                while pending or running:
-                    while pending and free:
-                        process = free.pop()
-                        running[pool.submit(state.one, process, *pending.pop(0))] = process
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        free.append(running.pop(future))
-                        future.result()
-            except BaseException:
-                state.stopping = True
-                for process in processes:
-                    process.kill()  # So that the threads which wait for them come back.
-                raise
+        yield places
     finally:
-        for process in processes:
-            process.close()
+        for place in places:
+            place.close()
 
 
 class _Going:
     """What the threads of one run share."""
 
-    def __init__(self, plan: Plan, run: RunFolder, judge: Judge, leaks: LeakCheck | None, progress: Progress) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        run: RunFolder,
+        judge: Judge,
+        leaks: LeakCheck | None,
+        progress: Progress,
+        whole: Sequence[tuple[Plan, RunFolder]],
+    ) -> None:
         self.plan, self.run, self.judge, self.leaks, self.progress = plan, run, judge, leaks, progress
+        self.whole = whole
         self._lock = threading.Lock()
         self.stopping = False
         """Set when the run is broken off: what is then ended by us was no attempt."""
         self._failures: list[str] | None = []
 
-    def one(self, process: AttemptPlace, task: Task, trial: int) -> None:
+    def one(self, place: AttemptPlace, task: Task, trial: int) -> None:
         request = Request(task.environment, task.text, self.plan.options)
-        outcome = process.run(request, self.plan.attempt_seconds)
+        outcome = place.run(request, self.plan.attempt_seconds)
         if self.stopping:
             return
         attempt = self._judged(task, trial, outcome)
         with self._lock:
             kept = self.run.add(attempt, outcome.text, list(outcome.trace))
-            self.progress(kept, standing(self.plan, self.run))
+            self.progress(kept, standing(self.whole, self.plan.options.mode))
             self._stop_if_hopeless(outcome)
 
     def _judged(self, task: Task, trial: int, outcome: Outcome) -> Attempt:
@@ -156,10 +175,14 @@ class _Going:
             )
 
 
-def standing(plan: Plan, run: RunFolder) -> Standing:
-    """How far the tasks and trials of a plan are."""
-    wanted = {(task.dataset, task.question, trial) for task in plan.tasks for trial in range(1, plan.trials + 1)}
-    kept = [attempt for key, attempt in run.attempts.items() if key in wanted]
+def standing(whole: Sequence[tuple[Plan, RunFolder]], mode: str) -> Standing:
+    """How far the tasks and trials of these plans are."""
+    total = 0
+    kept: list[Attempt] = []
+    for plan, run in whole:
+        wanted = [(task.dataset, task.question, trial) for task in plan.tasks for trial in range(1, plan.trials + 1)]
+        total += len(wanted)
+        kept += [run.attempts[key] for key in wanted if key in run.attempts]
     costs = [attempt.cost for attempt in kept]
     cost = None if any(each is None for each in costs) else sum(each for each in costs if each is not None)
-    return Standing(len(kept), len(wanted), sum(attempt.passed for attempt in kept), cost)
+    return Standing(len(kept), total, sum(attempt.passed for attempt in kept), cost, mode)

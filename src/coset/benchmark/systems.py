@@ -1,7 +1,7 @@
 """One run as a system to report on: its name, its quality, and what it used, per complete trial.
 
-In: a run's folder. Out: a `System` with every figure that the reports show. Means over trials are over complete ones'
-worth: the total divided by the number of trials.
+In: a run's folder. Out: a `System` with every figure that the reports show. What a complete trial uses is the mean over
+attempts times the number of questions, so a run that was broken off half-way is not taken for a cheap one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def system_of(run: RunFolder, name: str | None = None) -> System:
     trials = max((attempt.trial for attempt in attempts), default=0)
     fewest = fewest_trials(outcomes)
     ks = range(1, fewest + 1)
-    per = max(1, trials)
+    asked = sum(len(questions) for questions in outcomes.values())
+    per = len(attempts) / asked if asked else 1.0
     errors: Counter[str] = Counter()
     for attempt in attempts:
         errors.update(attempt.tool_errors)
@@ -87,7 +88,7 @@ def system_of(run: RunFolder, name: str | None = None) -> System:
         run=run,
         attempts=attempts,
         trials=trials,
-        questions=sum(len(questions) for questions in outcomes.values()),
+        questions=asked,
         stratified=stratified_pass_at_1(outcomes),
         raw=raw_accuracy(outcomes),
         passed=sum(attempt.passed for attempt in attempts),

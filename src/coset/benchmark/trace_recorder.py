@@ -1,23 +1,22 @@
-"""What one attempt did, held in memory until it is over, then written as one file.
+"""What one attempt did, step by step, and every text that a model was sent on the way.
 
-In: what `ask` tells its recorder. Out: the steps without secrets, the counts that the figures need, and the texts that
-the models were sent. An attempt that is killed leaves no trace: it is asked again.
+In: what `ask` tells its recorder. Out: the steps without secrets, each also to whoever listens as soon as it is there,
+and the prompts, apart by whether they are evidence that was given or something that was computed.
 """
 
 from __future__ import annotations
 
-import json
 import time
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from coset.answering.audit.redaction import Redact
 from coset.benchmark.leaks import Prompt
-from coset.benchmark.tool_errors import kind_of
 
 if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
     from coset.answering.audit.kept_result import KeptResult
 
 LONGEST_TEXT = 20_000
@@ -28,29 +27,31 @@ GIVEN_TOOLS = {"recover"}
 @dataclass
 class TraceRecorder:
     redact: Redact
+    tell: Callable[[dict[str, Any]], None] | None = None
     steps: list[dict[str, Any]] = field(default_factory=list)
-    prompts: list[Prompt] = field(default_factory=list)
-    tool_calls: int = 0
-    tool_errors: Counter[str] = field(default_factory=Counter)
+    _given: list[Prompt] = field(default_factory=list)
+    _sent: dict[str, None] = field(default_factory=dict)
+    """Each text once, although every request repeats its conversation."""
     _started: float = field(default_factory=time.monotonic)
-    _messages: str = ""
 
     def step(self, kind: str, data: Mapping[str, Any]) -> None:
-        self.steps.append(
-            {"kind": kind, "at": round(time.monotonic() - self._started, 3), **self.redact(_short(dict(data)))}
-        )
-        if kind in {"tool", "draft"}:
-            self.tool_calls += 1
-            if data.get("failed"):
-                self.tool_errors[kind_of(data)] += 1
-        if kind == "view":
-            self.prompts.append(Prompt(str(data.get("text") or ""), True))
-        elif kind == "tool":
-            self.prompts.append(Prompt(str(data.get("text") or ""), data.get("tool") in GIVEN_TOOLS))
+        at = round(time.monotonic() - self._started, 3)
+        self._given += prompts_of([{"kind": kind, **data}])
+        kept = {"kind": kind, "at": at, **self.redact(_short(dict(data)))}
+        self.steps.append(kept)
+        if self.tell is not None:
+            self.tell(kept)
+
+    def sent(self, messages: Sequence[ModelMessage]) -> None:
+        """Whatever part of answering asks a model, and whatever for."""
+        for message in messages:
+            if message.kind == "request":
+                self._sent.update(
+                    dict.fromkeys(_texts([message.instructions, *(vars(part) for part in message.parts)]))
+                )
 
     def keep_messages(self, messages: bytes | str) -> None:
-        # The newest holds all of the earlier ones.
-        self._messages = messages if isinstance(messages, str) else messages.decode()
+        return None
 
     def keep_result(self, result: KeptResult) -> None:
         return None
@@ -59,24 +60,25 @@ class TraceRecorder:
         return None
 
     def all_prompts(self) -> list[Prompt]:
-        """What was recorded by its place, and every text of the conversation besides."""
-        try:
-            content = json.loads(self._messages or "{}")
-        except ValueError:
-            content = {}
-        sent = [message for message in content.get("messages") or [] if message.get("kind") == "request"]
-        texts: list[str] = []
-        for message in sent:
-            texts += _texts({"instructions": message.get("instructions"), "parts": message.get("parts")})
-        return [*self.prompts, *(Prompt(text, False) for text in texts)]
+        """What was recorded by its place, and every text of every request besides."""
+        return [*self._given, *(Prompt(text, False) for text in self._sent)]
+
+
+def prompts_of(steps: Sequence[Mapping[str, Any]]) -> list[Prompt]:
+    """The texts among steps that a model was shown."""
+    return [
+        Prompt(str(step.get("text") or ""), step["kind"] == "view" or step.get("tool") in GIVEN_TOOLS)
+        for step in steps
+        if step["kind"] in {"view", "tool"}
+    ]
 
 
 def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return [text for each in value.values() for text in _texts(each)]
-    return [text for each in value for text in _texts(each)] if isinstance(value, list) else []
+    return [text for each in value for text in _texts(each)] if isinstance(value, list | tuple) else []
 
 
 def _short(value: Any) -> Any:

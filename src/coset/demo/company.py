@@ -20,6 +20,8 @@ from coset.demo import vocabulary as words
 ONLY_ATLAS, BOTH, ONLY_BEACON, TWICE = (850, 1_050), (450, 600), (650, 800), (80, 100)
 """Between how many and how many customers use one product or both, or have a second number: the seed decides."""
 INVOICES, SESSIONS, ORDERS, TICKETS, ARTICLES = 32_000, 75_000, 28_000, 9_000, 120
+SMALLER = 4
+"""A small company has so many times fewer customers and rows, and the same tables and dirt."""
 FIRST_DAY, DAYS = np.datetime64("2022-01-01", "D"), 1096
 RANKED_YEAR, RANKED = 2024, 5
 LEAST_LEAD = 0.02
@@ -54,10 +56,13 @@ class Company:
     """article, title, unit_cents"""
     tickets: pa.Table
     """ticket, account, product, opened, error (empty where none is reported), minutes of the outage"""
+    small: bool = False
 
     @property
     def rows(self) -> int:
-        return sum(value.num_rows for value in vars(self).values() if isinstance(value, pa.Table))
+        """What the departments write down: customers themselves stand only in their lists of accounts and buyers."""
+        written = (value for name, value in vars(self).items() if name != "customers")
+        return sum(value.num_rows for value in written if isinstance(value, pa.Table))
 
 
 def chance(seed: int, stage: str) -> np.random.Generator:
@@ -83,28 +88,30 @@ class _Users:
         return self.atlas + self.only_beacon
 
 
-def make_company(seed: int = 7) -> Company:
+def make_company(seed: int = 7, *, small: bool = False) -> Company:
+    part = SMALLER if small else 1
     draw = chance(seed, "users")
-    users = _Users(*(int(draw.integers(*between)) for between in (ONLY_ATLAS, BOTH, ONLY_BEACON, TWICE)))
+    users = _Users(*(int(draw.integers(*between)) // part for between in (ONLY_ATLAS, BOTH, ONLY_BEACON, TWICE)))
     customers = _customers(chance(seed, "customers"), users.all)
     first, second = _accounts(chance(seed, "accounts"), users)
     atlas_accounts = _atlas_accounts(chance(seed, "atlas"), first[: users.atlas], second)
     accounts = _column(atlas_accounts, "account")
     buyers = _buyers(chance(seed, "buyers"), first, users)
     articles = _articles(chance(seed, "articles"))
-    orders, lines = _orders(chance(seed, "orders"), _column(buyers, "account"), articles)
+    orders, lines = _orders(chance(seed, "orders"), _column(buyers, "account"), articles, ORDERS // part)
     return Company(
         seed=seed,
         customers=customers,
         atlas_accounts=atlas_accounts,
         subscriptions=_subscriptions(chance(seed, "subscriptions"), atlas_accounts),
-        invoices=_invoices(chance(seed, "invoices"), accounts),
-        sessions=_sessions(chance(seed, "sessions"), accounts),
+        invoices=_invoices(chance(seed, "invoices"), accounts, INVOICES // part),
+        sessions=_sessions(chance(seed, "sessions"), accounts, SESSIONS // part),
         buyers=buyers,
         orders=orders,
         order_lines=lines,
         articles=articles,
-        tickets=_tickets(chance(seed, "tickets"), accounts, _column(buyers, "account")),
+        tickets=_tickets(chance(seed, "tickets"), accounts, _column(buyers, "account"), TICKETS // part),
+        small=small,
     )
 
 
@@ -188,26 +195,26 @@ def _some(draw: np.random.Generator, codes: Sequence[words.Code], count: int) ->
     return [codes[place].code for place in draw.choice(len(codes), count, p=shares / shares.sum())]
 
 
-def _invoices(draw: np.random.Generator, accounts: Numbers) -> pa.Table:
-    issued = np.sort(_days(draw, INVOICES))
-    cents = np.round(draw.lognormal(9.6, 0.9, INVOICES)).astype(np.int64) + 900
+def _invoices(draw: np.random.Generator, accounts: Numbers, count: int) -> pa.Table:
+    issued = np.sort(_days(draw, count))
+    cents = np.round(draw.lognormal(9.6, 0.9, count)).astype(np.int64) + 900
     return pa.table(
         {
-            "account": _busy(draw, accounts, INVOICES, 0.8),
+            "account": _busy(draw, accounts, count, 0.8),
             "issued": issued,
             "cents": cents,
-            "state": _some(draw, words.INVOICE_STATES, INVOICES),
+            "state": _some(draw, words.INVOICE_STATES, count),
         }
     )
 
 
-def _sessions(draw: np.random.Generator, accounts: Numbers) -> pa.Table:
+def _sessions(draw: np.random.Generator, accounts: Numbers, count: int) -> pa.Table:
     return pa.table(
         {
-            "account": _busy(draw, accounts, SESSIONS, 1.0),
-            "day": np.sort(_days(draw, SESSIONS)),
-            "minutes": draw.integers(1, 240, SESSIONS),
-            "pages": draw.integers(1, 60, SESSIONS),
+            "account": _busy(draw, accounts, count, 1.0),
+            "day": np.sort(_days(draw, count)),
+            "minutes": draw.integers(1, 240, count),
+            "pages": draw.integers(1, 60, count),
         }
     )
 
@@ -220,27 +227,29 @@ def _articles(draw: np.random.Generator) -> pa.Table:
     return pa.table({"article": article, "title": titles, "unit_cents": cents})
 
 
-def _orders(draw: np.random.Generator, accounts: Numbers, articles: pa.Table) -> tuple[pa.Table, pa.Table]:
+def _orders(draw: np.random.Generator, accounts: Numbers, articles: pa.Table, count: int) -> tuple[pa.Table, pa.Table]:
     """Orders and their lines, drawn until the customers who spent most in the ranked year stand clearly apart."""
     while True:
-        orders, lines = _some_orders(draw, accounts, articles)
+        orders, lines = _some_orders(draw, accounts, articles, count)
         if stand_apart(orders):
             return orders, lines
 
 
-def _some_orders(draw: np.random.Generator, accounts: Numbers, articles: pa.Table) -> tuple[pa.Table, pa.Table]:
-    order = np.sort(draw.choice(np.arange(100_000, 999_999), ORDERS, replace=False))
-    of_line = np.repeat(np.arange(ORDERS), draw.choice([1, 2, 3, 4], ORDERS, p=[0.4, 0.25, 0.2, 0.15]))
+def _some_orders(
+    draw: np.random.Generator, accounts: Numbers, articles: pa.Table, count: int
+) -> tuple[pa.Table, pa.Table]:
+    order = np.sort(draw.choice(np.arange(100_000, 999_999), count, replace=False))
+    of_line = np.repeat(np.arange(count), draw.choice([1, 2, 3, 4], count, p=[0.4, 0.25, 0.2, 0.15]))
     bought = draw.integers(0, articles.num_rows, len(of_line))
     quantity = draw.integers(1, 13, len(of_line))
     unit = _column(articles, "unit_cents")[bought]
     orders = pa.table(
         {
             "order": order,
-            "account": _busy(draw, accounts, ORDERS, 1.0),
-            "ordered": np.sort(_days(draw, ORDERS)),
-            "state": _some(draw, words.ORDER_STATES, ORDERS),
-            "cents": np.bincount(of_line, weights=quantity * unit, minlength=ORDERS).astype(np.int64),
+            "account": _busy(draw, accounts, count, 1.0),
+            "ordered": np.sort(_days(draw, count)),
+            "state": _some(draw, words.ORDER_STATES, count),
+            "cents": np.bincount(of_line, weights=quantity * unit, minlength=count).astype(np.int64),
         }
     )
     lines = pa.table(
@@ -269,20 +278,20 @@ def stand_apart(orders: pa.Table) -> bool:
     return bool(np.all(cents[:-1] >= cents[1:] * (1 + LEAST_LEAD)))
 
 
-def _tickets(draw: np.random.Generator, atlas: Numbers, beacon: Numbers) -> pa.Table:
+def _tickets(draw: np.random.Generator, atlas: Numbers, beacon: Numbers, count: int) -> pa.Table:
     """Most report an error; who writes is a customer of the product that the ticket is about."""
-    about_atlas = draw.random(TICKETS) < 0.55
-    account = np.where(about_atlas, draw.choice(atlas, TICKETS), draw.choice(beacon, TICKETS))
-    reported = draw.random(TICKETS) < 0.7
-    errors = np.where(reported, np.array(_some(draw, words.ERRORS, TICKETS), dtype=object), "")
-    opened = np.sort(FIRST_DAY.astype("datetime64[s]") + draw.integers(0, DAYS * 86_400, TICKETS))
+    about_atlas = draw.random(count) < 0.55
+    account = np.where(about_atlas, draw.choice(atlas, count), draw.choice(beacon, count))
+    reported = draw.random(count) < 0.7
+    errors = np.where(reported, np.array(_some(draw, words.ERRORS, count), dtype=object), "")
+    opened = np.sort(FIRST_DAY.astype("datetime64[s]") + draw.integers(0, DAYS * 86_400, count))
     return pa.table(
         {
-            "ticket": np.arange(TICKETS) + 1,
+            "ticket": np.arange(count) + 1,
             "account": account,
             "product": np.where(about_atlas, "Atlas", "Beacon"),
             "opened": opened,
             "error": pa.array(errors.tolist(), pa.string()),
-            "minutes": draw.integers(5, 600, TICKETS),
+            "minutes": draw.integers(5, 600, count),
         }
     )

@@ -16,9 +16,9 @@ from coset.environment.configuration import FILE_NAME
 from coset.errors import Mistake
 
 MARK = ".coset-demo"
-"""Says that the folder is a demo, and of which seed."""
+"""Says that the folder is a demo, and of which company."""
 SOURCES = """\
-# The demo company, seed {seed}: two products run by two departments, a shared help desk, an office with code tables.
+# The demo company, {which}: two products run by two departments, a shared help desk, an office with code tables.
 sources:
   atlas:
     location: atlas.duckdb
@@ -37,6 +37,10 @@ sources:
 _MADE = ("atlas.duckdb", "beacon.sqlite", "support", "office", "policy.md")
 
 
+def which_company(seed: int, small: bool) -> str:
+    return f"seed {seed}, small" if small else f"seed {seed}"
+
+
 def can_read_dumps() -> bool:
     """Whether the [mongodb] extra is installed."""
     from importlib.util import find_spec
@@ -45,15 +49,15 @@ def can_read_dumps() -> bool:
 
 
 def prepare_folder(folder: Path, company: Company, *, as_dump: bool | None = None) -> bool:
-    """Write the company into an absent or empty folder; False when it is there already, whole and of the same seed.
+    """Write the company into an absent or empty folder; False when it is there already, whole and the same company.
 
     `as_dump`: tickets as a MongoDB dump, else as JSON lines; by default, a dump where one can be read."""
-    _check(folder, company.seed)
+    check_folder(folder, which_company(company.seed, company.small))
     if (folder / FILE_NAME).exists():
         return False
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / MARK).write_text(f"{company.seed}\n", encoding="utf-8")
+        (folder / MARK).write_text(f"{which_company(company.seed, company.small)}\n", encoding="utf-8")
         _clear(folder)
         _write(company, folder, can_read_dumps() if as_dump is None else as_dump)
     except OSError as error:
@@ -61,7 +65,8 @@ def prepare_folder(folder: Path, company: Company, *, as_dump: bool | None = Non
     return True
 
 
-def _check(folder: Path, seed: int) -> None:
+def check_folder(folder: Path, which: str) -> None:
+    """A `Mistake` where the folder cannot take this company: it holds other files, or another company."""
     if folder.exists() and not folder.is_dir():
         raise Mistake(f"'{folder}' is a file: name a new or empty folder for the demo")
     if not folder.exists() or not any(folder.iterdir()):
@@ -70,8 +75,8 @@ def _check(folder: Path, seed: int) -> None:
     if not mark.is_file():
         raise Mistake(f"'{folder}' is not empty: name a new or empty folder for the demo")
     there = mark.read_text(encoding="utf-8").strip()
-    if there != str(seed):
-        raise Mistake(f"'{folder}' holds the demo company of seed {there}: name another folder for seed {seed}")
+    if there != which:
+        raise Mistake(f"'{folder}' holds the demo company of {there}: name another folder for {which}")
 
 
 def _clear(folder: Path) -> None:
@@ -93,5 +98,5 @@ def _write(company: Company, folder: Path, as_dump: bool) -> None:
     write_office(folder / "office")
     (folder / "policy.md").write_text(POLICY, encoding="utf-8")
     part = folder / f"{FILE_NAME}.part"
-    part.write_text(SOURCES.format(seed=company.seed), encoding="utf-8")
+    part.write_text(SOURCES.format(which=which_company(company.seed, company.small)), encoding="utf-8")
     part.replace(folder / FILE_NAME)

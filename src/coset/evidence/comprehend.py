@@ -180,7 +180,7 @@ class _Run:
         if known.token is None:
             return False
         try:
-            token = _token(source, unit)
+            token = token_of(source, unit)
             if token == known.token:
                 return True
             if known.digest is None:
@@ -346,7 +346,7 @@ def _family_unit(family: Family, by_place: dict[tuple[str | None, str], Table]) 
     return Unit(table, members)
 
 
-def _token(source: Source, unit: Unit) -> str | None:
+def token_of(source: Source, unit: Unit) -> str | None:
     if unit.members:
         return union_token([source.change_token(member) for member in unit.members])
     return source.change_token(unit.table)

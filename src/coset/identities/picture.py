@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import html
 import json
+from collections import Counter
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coset.errors import Mistake
 from coset.evidence.state import EvidenceState
@@ -31,41 +34,80 @@ def picture(state: EvidenceState, inventory: Inventory, coordinate: Coordinate, 
     )  # fmt: skip
 
 
-def points(state: EvidenceState, inventory: Inventory, coordinate: Coordinate) -> dict[str, Any]:
-    """Places of objects and of the prototypes that have a fiber, with what a click shows."""
+@dataclass(frozen=True)
+class Places:
+    """One coordinate laid flat. Arrays have one entry an object, in the order of references; those that begin with
+    `prototype` have one for each identity that has a fiber."""
+
+    references: tuple[str, ...]
+    identities: tuple[str, ...]
+    memberships: Array
+    runners_up: tuple[str, ...]
+    runner_up_memberships: Array
+    radii: Array
+    """Below zero where nothing can change the role."""
+    taught: NDArray[np.bool_]
+    at: Array
+    prototypes: tuple[str, ...]
+    prototypes_at: Array
+    prototype_support: Array
+    prototype_interpolation: Array
+
+
+def places(state: EvidenceState, coordinate: Coordinate) -> Places:
+    """Where the objects of a coordinate lie, and the prototypes they are assigned to."""
     store = IdentityStore(state)
     store.require()
-    rows = state.rows(
+    rows = state.connection.sql(
         "SELECT reference, identity, membership, runner_up, runner_up_membership, radius, bank, pinned, embedding "
-        "FROM memberships WHERE coordinate = $1 ORDER BY reference", [coordinate],
-    )  # fmt: skip
-    if not rows:
+        "FROM memberships WHERE coordinate = $1 ORDER BY reference", params=[coordinate],
+    ).to_arrow_table()  # fmt: skip
+    if not rows.num_rows:
         raise Mistake("there is nothing to draw: no object has a role in this coordinate")
-    identities, bank = store.banks(coordinate)[max(row["bank"] for row in rows)]
-    embeddings = np.array([row["embedding"] for row in rows])
-    present = sorted({row["identity"] for row in rows})
-    numbers = [identities.index(identity) for identity in present if identity in identities]
+    identities, bank = store.banks(coordinate)[int(rows.column("bank").to_numpy().max())]
+    embeddings = rows.column("embedding").combine_chunks().flatten().to_numpy().reshape(rows.num_rows, -1)
+    played = rows.column("identity").to_pylist()
+    numbers = [identities.index(identity) for identity in sorted(set(played)) if identity in identities]
     plane = _plane(bank.centres[numbers] if len(numbers) > 2 else embeddings)
     middle = bank.centres[numbers].mean(axis=0)
-    places, centres = (embeddings - middle) @ plane, (bank.centres[numbers] - middle) @ plane
+    return Places(
+        references=tuple(rows.column("reference").to_pylist()),
+        identities=tuple(played),
+        memberships=rows.column("membership").to_numpy(),
+        runners_up=tuple(rows.column("runner_up").to_pylist()),
+        runner_up_memberships=rows.column("runner_up_membership").to_numpy(),
+        radii=rows.column("radius").to_numpy(),
+        taught=rows.column("pinned").to_numpy(zero_copy_only=False),
+        at=(embeddings - middle) @ plane,
+        prototypes=tuple(identities[number] for number in numbers),
+        prototypes_at=(bank.centres[numbers] - middle) @ plane,
+        prototype_support=bank.support[numbers],
+        prototype_interpolation=bank.interpolation[numbers],
+    )
+
+
+def points(state: EvidenceState, inventory: Inventory, coordinate: Coordinate) -> dict[str, Any]:
+    """Places of objects and of the prototypes that have a fiber, with what a click shows."""
+    found = places(state, coordinate)
     names = {item.id: item.name for item in inventory.of(coordinate)}
+    counts = Counter(found.identities)
     return {
         "objects": [
             {
-                "r": row["reference"], "i": row["identity"], "m": round(row["membership"], 3), "u": row["runner_up"],
-                "v": round(row["runner_up_membership"], 3), "d": round(max(row["radius"], 0.0), 4),
-                "p": bool(row["pinned"]), "x": round(float(place[0]), 4), "y": round(float(place[1]), 4),
+                "r": found.references[n], "i": found.identities[n], "m": round(float(found.memberships[n]), 3),
+                "u": found.runners_up[n], "v": round(float(found.runner_up_memberships[n]), 3),
+                "d": round(max(float(found.radii[n]), 0.0), 4), "p": bool(found.taught[n]),
+                "x": round(float(found.at[n, 0]), 4), "y": round(float(found.at[n, 1]), 4),
             }
-            for row, place in zip(rows, places, strict=True)
+            for n in range(len(found.references))
         ],
         "prototypes": [
             {
-                "i": identities[number], "n": names.get(identities[number], identities[number]),
-                "x": round(float(place[0]), 4), "y": round(float(place[1]), 4),
-                "s": round(float(bank.support[number]), 3), "a": round(float(bank.interpolation[number]), 3),
-                "c": sum(row["identity"] == identities[number] for row in rows),
+                "i": identity, "n": names.get(identity, identity), "x": round(float(found.prototypes_at[n, 0]), 4),
+                "y": round(float(found.prototypes_at[n, 1]), 4), "s": round(float(found.prototype_support[n]), 3),
+                "a": round(float(found.prototype_interpolation[n]), 3), "c": counts[identity],
             }
-            for number, place in zip(numbers, centres, strict=True)
+            for n, identity in enumerate(found.prototypes)
         ],
     }  # fmt: skip
 

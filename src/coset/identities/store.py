@@ -252,6 +252,8 @@ def _membership_rows(
     parts = []
     for coordinate, part in realised.items():
         numbers = np.flatnonzero(chosen & ~embedded.is_table) if coordinate == "attribute" else np.flatnonzero(chosen)
+        if not len(numbers):  # Only tables were looked at again, and they play no attribute.
+            continue
         ids = np.array(inventory.ids(coordinate), dtype=object)
         winner, second = part.assignment[numbers], part.runner_up[numbers]
         at = np.arange(len(numbers))
@@ -280,7 +282,7 @@ def _membership_rows(
                 }
             )
         )
-    return pa.concat_tables(parts)
+    return pa.concat_tables(parts) if parts else pa.table({})
 
 
 def _signal_rows(

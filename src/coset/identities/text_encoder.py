@@ -65,6 +65,8 @@ class TextEncoder:
 
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = self._threads
+            # Threads that wait must not spin: beside other work that makes everything several times slower.
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             options.log_severity_level = 3
             try:
                 session = onnxruntime.InferenceSession(str(self._model), options, providers=["CPUExecutionProvider"])

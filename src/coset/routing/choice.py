@@ -10,26 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from coset.errors import CosetError
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.routing.facts import ColumnFacts, RoleFacts
 from coset.routing.objects_of_state import StateObjects
-from coset.routing.request import Anchor, Demand
+from coset.routing.request import Anchor, Demand, Ranked
 from coset.routing.view import Why
 
-
-class Ranked(Protocol):
-    """Calibrated relevance, 0 to 1, by reference; only the strongest objects are present."""
-
-    @property
-    def tables(self) -> Mapping[str, float]: ...
-    @property
-    def columns(self) -> Mapping[str, float]: ...
-    @property
-    def nearness(self) -> float | None:
-        """How near the question is to the nearest of all objects, beside no other; None where that is not known."""
+DATES = frozenset({"date_as_text", "mixed_date_formats"})
 
 
 @dataclass(frozen=True)
@@ -38,7 +27,7 @@ class ChoiceSettings:
 
     matched: float = 0.4
     matched_table: float = 0.9
-    nearness: float = 0.22
+    nearness: float = 0.63
     """Below this nearness, and without a sure anchor, nothing of the question was found. The ranker learned from
     questions that all had an answer, so its scores say which object rather than whether any; they decide, by the two
     cuts above, only where nearness is not known. How often this errs: docs/routing_view.md."""
@@ -56,6 +45,8 @@ class ChoiceSettings:
     name: float = 0.9
     """A column that holds a value of the question, or has a name of it, at least this surely is chosen whatever the
     ranking thought of it."""
+    covers: float = 0.3
+    """A facet that fewer rows have covers no demand, and is not chosen for its name."""
     anchors: int = 12
     tables: int = 60
     """Of so many tables, the strongest, facts are looked at."""
@@ -81,6 +72,8 @@ class Wanted:
     tables: dict[str, float] = field(default_factory=dict)
     """The relevance of every table that is looked at."""
     demanded: tuple[tuple[Coordinate, str, float], ...] = ()
+    unfound: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
     covered: dict[tuple[Coordinate, str], str] = field(default_factory=dict)
     """What covers each demanded identity that something covers."""
 
@@ -97,11 +90,13 @@ def choose(
     _check(scores)
     demanded = demanded_identities(demand, inventory, settings.demanded)
     sure = [anchor for anchor in anchors if _is_sure(anchor, settings)]
-    if not sure and not _is_near(scores, settings):
-        return Wanted(False, demanded=demanded)
+    # That some text mentions a name proves nothing: texts mention everything.
+    proven = any(anchor.kind == "name" or anchor.value is not None for anchor in sure)
+    if not proven and not _is_near(scores, settings):
+        return Wanted(False, demanded=demanded, unfound=scores.unfound)
     tables = _tables(sure, scores, objects, settings)
     objects.load(tables)
-    columns = {column.reference: column for table in tables for column in objects.columns(table)}
+    columns = {column.reference: column for table in tables for column in _own_facts(objects.columns(table))}
     strength = {reference: scores.columns.get(reference, 0.0) for reference in columns}
     reasons: dict[str, list[Why]] = {}
 
@@ -110,7 +105,7 @@ def choose(
             reasons[reference].append(why)
 
     for anchor in sure[: settings.anchors]:
-        if anchor.reference in columns:
+        if anchor.reference in columns and (anchor.kind != "name" or not _is_thin(columns[anchor.reference], settings)):
             want(anchor.reference, "named" if anchor.kind == "name" else "holds a value")
             strength[anchor.reference] = max(strength[anchor.reference], settings.strong * anchor.score)
     covered = _cover(demanded, columns, strength, inventory, settings)
@@ -142,6 +137,8 @@ def choose(
         tables=tables,
         demanded=demanded,
         covered=covered,
+        unfound=scores.unfound,
+        unread=scores.unread,
     )
 
 
@@ -209,7 +206,11 @@ def _cover(
     settings: ChoiceSettings,
 ) -> dict[tuple[Coordinate, str], str]:
     """For each demanded identity the column that plays it best for this question, if a relevant one plays it."""
-    relevant = [each for each in columns.values() if strength[each.reference] >= settings.relevant]
+    relevant = [
+        each
+        for each in columns.values()
+        if strength[each.reference] >= settings.relevant and not _is_thin(each, settings)
+    ]
     found: dict[tuple[Coordinate, str], str] = {}
     for coordinate, identity, _ in demanded:
         position = inventory.position(coordinate, identity)
@@ -218,11 +219,24 @@ def _cover(
             membership = _membership(column.roles.get(coordinate), position)
             if membership < settings.plays:
                 continue
-            entry = (-strength[column.reference] * membership, column.reference)
+            # What a facet reads stands in some rows only: a column that has it in all is worth more.
+            has_it = column.coverage if column.kind == "facet" and column.coverage is not None else 1.0
+            entry = (-strength[column.reference] * membership * has_it, column.reference)
             best = entry if best is None or entry < best else best
         if best is not None:
             found[coordinate, identity] = best[1]
     return found
+
+
+def _own_facts(columns: Sequence[ColumnFacts]) -> list[ColumnFacts]:
+    """Columns, paths and facets, but for facets that read dates out of a column which is nothing but dates: the
+    expression that cleans it is shorter and reads them all."""
+    dated = {each.reference for each in columns if any(dirt.kind in DATES for dirt in each.cleaning)}
+    return [each for each in columns if each.kind != "facet" or each.reference.rpartition("#")[0] not in dated]
+
+
+def _is_thin(column: ColumnFacts, settings: ChoiceSettings) -> bool:
+    return column.kind == "facet" and column.coverage is not None and column.coverage < settings.covers
 
 
 def _membership(role: RoleFacts | None, position: int) -> float:
@@ -243,7 +257,7 @@ def _competitors(
     """For each pick the strongest column that plays the same role elsewhere and is nearly as relevant."""
     by_role: dict[tuple[str, str], list[str]] = {}
     for reference, column in columns.items():
-        if strength[reference] >= settings.relevant and (role := _joint(column)):
+        if strength[reference] >= settings.relevant and not _is_thin(column, settings) and (role := _joint(column)):
             by_role.setdefault(role, []).append(reference)
     taken = {pick.column.reference for pick in picks}
     found: dict[str, Pick] = {}

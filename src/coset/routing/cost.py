@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 _TOKEN = re.compile(
     r"[A-Z][a-z]{1,7}|[a-z]{1,8}|[A-Z]{1,8}(?![a-z])"  # at most eight letters of a word; `orderId` is two words
@@ -26,6 +27,10 @@ def cost(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
+_line_cost = lru_cache(maxsize=100_000)(cost)
+"""Most lines of a view are those of other views of the same environment."""
+
+
 def lines_cost(lines: Sequence[str]) -> int:
     """The tokens of lines, each with its end."""
-    return sum(cost(line) + 1 for line in lines)
+    return sum(map(_line_cost, lines)) + len(lines)

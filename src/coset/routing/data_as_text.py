@@ -64,3 +64,12 @@ def _escaped(letter: str) -> str:
     if letter == "\n":
         return "\\n"
     return "".join(f"\\x{byte:02x}" for byte in letter.encode("utf-8", "replace"))
+
+
+def percent(share: float) -> str:
+    """A share that is neither none nor all never reads as such."""
+    if 0 < share < 0.005:
+        return "<1%"
+    if 0.995 <= share < 1:
+        return ">99%"
+    return f"{share:.0%}"

@@ -13,9 +13,10 @@ from functools import lru_cache
 from typing import Literal
 
 from coset.evidence.column_expressions import column_kind
-from coset.routing.data_as_text import CUT, SHOWN, literal, one_line, runnable
-from coset.routing.facts import ColumnFacts, FamilyFacts, RelationFacts, RoleFacts, TableFacts
-from coset.routing.sql_names import equality, name, qualified, table_name
+from coset.routing.data_as_text import CUT, SHOWN, literal, one_line
+from coset.routing.facts import ColumnFacts, RelationFacts, RoleFacts
+from coset.routing.shorthands import Shorthands
+from coset.routing.sql_names import equality, name, qualified
 from coset.routing.view import Cleaning, Role, ViewColumn, ViewRelation, Why
 
 Depth = Literal["name", "short", "full"]
@@ -23,10 +24,16 @@ DEPTHS: tuple[Depth, ...] = ("name", "short", "full")
 SHORT_VALUES, SHORT_DESCRIPTION = 80, 80
 MOST_EXPRESSION = 1_500
 """An expression longer than this is not shown, never cut; it can be recovered."""
+RARE_EXPRESSION = 100
 FEW = 30
+PROSE, PROSE_SHOWN = 80.0, 150
+"""A column whose texts are longer than this on average is prose; so much of a text shows how it is written."""
 OTHER = "other"
+_SEEN = re.compile(r"of its samples are|values? in [\d,]+ rows|occurs twice|its values are sentences|^it is a key$")
 _DATED = re.compile(r"\d{4}-\d{2}")
 _TOLD_BY_VALUES = frozenset({"constant", "empty"})
+_TOLD_BY_EXPRESSION = frozenset({"date_as_text", "mixed_date_formats", "padding", "stray_characters"})
+"""Kinds of dirt of which the expression that cleans it tells all: the formats, the letters."""
 _SHORT_DIRT = 0.01
 """Dirt of fewer rows than this is told in full only."""
 
@@ -46,6 +53,7 @@ def view_column(
     depth: Depth,
     width: Width,
     anchored: Sequence[str] = (),
+    shorthands: Shorthands | None = None,
 ) -> ViewColumn:
     """A column at some depth. `anchored` are stored values that the question named: they are always shown."""
     if depth == "name" and column.kind == "column":
@@ -66,7 +74,8 @@ def view_column(
         values=values_text(column, width.values if full else SHORT_VALUES, anchored),
         nulls=column.nulls if column.nulls else None,
         distinct=column.distinct,
-        cleaning=_cleaning(column, full=full),
+        cleaning=_cleaning(column, shorthands, full=full),
+        coverage=column.coverage,
     )
 
 
@@ -83,16 +92,21 @@ def _description(said: str, described: str, column: ColumnFacts, *, full: bool) 
 def _role(role: RoleFacts | None, *, reasons: bool) -> Role | None:
     if role is None:
         return None
-    support = tuple(one_line(text, 60) for text in role.support[:1] if "{}" not in text) if reasons else ()
-    opposition = tuple(one_line(text, 60) for text in role.opposition[:1] if "{}" not in text) if reasons else ()
+    support = tuple(one_line(text, 60) for text in role.support[:1] if _tells(text)) if reasons else ()
+    opposition = tuple(one_line(text, 60) for text in role.opposition[:1] if _tells(text)) if reasons else ()
     return Role(role.identity, role.membership, role.runner_up, role.runner_up_membership, support, opposition)
+
+
+def _tells(reason: str) -> bool:
+    """Whether a reason says more than the values and the dirt on the same line do."""
+    return "{}" not in reason and not _SEEN.search(reason)
 
 
 def table_role(role: RoleFacts | None) -> Role | None:
     return _role(role, reasons=False)
 
 
-def _cleaning(column: ColumnFacts, *, full: bool) -> tuple[Cleaning, ...]:
+def _cleaning(column: ColumnFacts, shorthands: Shorthands | None, *, full: bool) -> tuple[Cleaning, ...]:
     kept = []
     for each in column.cleaning:
         if each.kind in _TOLD_BY_VALUES and column.values is not None:
@@ -100,8 +114,12 @@ def _cleaning(column: ColumnFacts, *, full: bool) -> tuple[Cleaning, ...]:
         if not full and each.share < _SHORT_DIRT:
             continue
         expression = each.expression if each.expression and len(each.expression) <= MOST_EXPRESSION else None
-        detail = one_line(each.detail.rstrip("."), 200) if full or not expression else ""
-        kept.append(Cleaning(each.kind, each.share, detail, expression, each.type))
+        if expression and each.share < _SHORT_DIRT and len(expression) > RARE_EXPRESSION:
+            expression = None  # Long and hardly ever needed: it can be recovered.
+        told = expression is not None and (not full or each.kind in _TOLD_BY_EXPRESSION)
+        detail = "" if told else one_line(each.detail.rstrip("."), 200)
+        short, names = shorthands.short(expression) if shorthands and expression else ("", ())
+        kept.append(Cleaning(each.kind, each.share, detail, expression, each.type, short if names else ""))
     return tuple(kept)
 
 
@@ -125,7 +143,7 @@ def values_text(column: ColumnFacts, most: int, anchored: Sequence[str] = ()) ->
 def _is_identifier(column: ColumnFacts) -> bool:
     """One identifier is enough to see how they are written; their counts tell nothing."""
     role = column.roles.get("attribute")
-    return role is not None and role.identity == "identifier" and (column.distinct or 0) > FEW // 3
+    return role is not None and role.identity == "identifier" and (column.distinct or 0) > FEW // 10
 
 
 def _personal(column: ColumnFacts) -> str:
@@ -139,22 +157,36 @@ def _listed(column: ColumnFacts, most: int, anchored: Sequence[str]) -> str:
     group = column.values
     if group is None:
         return ""
+    values = [(value, count) for value, count in group.values if value is not None or not column.nulls]
+    merged, padded = _without_padding(column, values)
     parts: list[str] = []
     shown: set[str] = set()
     room = most
-    for value, count in group.values:
-        if value is None and column.nulls:
-            continue  # Told as a share already.
+    for value, count in merged:
         part = f"{_value(column, value)} {count:,}"
         if room - len(part) < 0 and parts:
             break
         parts.append(part)
         shown.add(value or "")
         room -= len(part) + 2
-    parts += _named(anchored, shown)
-    complete = group.complete and len(parts) >= sum(value is not None for value, _ in group.values)
-    head = f"{group.distinct:,} value{'' if group.distinct == 1 else 's'}" + (": " if complete else ", most: ")
-    return head + ", ".join(parts) + ("" if complete else f", {CUT}")
+    named = _named([value.strip() for value in anchored] if padded else anchored, shown)
+    complete = group.complete and len(parts) >= len(merged)
+    distinct = group.distinct - (len(values) - len(merged))
+    head = f"{distinct:,} value{'' if distinct == 1 else 's'}" + (" when trimmed" if padded else "")
+    return f"{head}{': ' if complete else ', most: '}" + ", ".join([*parts, *named]) + ("" if complete else f", {CUT}")
+
+
+def _without_padding(
+    column: ColumnFacts, values: Sequence[tuple[str | None, int]]
+) -> tuple[list[tuple[str | None, int]], bool]:
+    """Values that differ in the blanks around them are one, where the dirt that is told says so."""
+    if not any(each.kind == "padding" for each in column.cleaning):
+        return list(values), False
+    counts: dict[str | None, int] = {}
+    for value, count in values:
+        bare = value.strip() if value is not None else None
+        counts[bare] = counts.get(bare, 0) + count
+    return sorted(counts.items(), key=lambda each: (-each[1], each[0] or "")), len(counts) < len(values)
 
 
 def _value(column: ColumnFacts, value: str | None) -> str:
@@ -182,10 +214,13 @@ def _range(column: ColumnFacts) -> str:
 
 
 def _examples(column: ColumnFacts, most: int, anchored: Sequence[str]) -> str:
+    prose = (column.mean_length or 0.0) > PROSE and column.kind == "column"
+    kept = sorted(column.examples, key=lambda each: abs(len(each) - PROSE_SHOWN)) if prose else column.examples
+    length = (PROSE_SHOWN if most > SHORT_VALUES else PROSE_SHOWN * 2 // 3) if prose else 48
     parts: list[str] = []
-    room = most
-    for value in dict.fromkeys([*anchored, *column.examples]):
-        part = literal(value, 48)
+    room = max(most, length) if prose else most
+    for value in dict.fromkeys([*anchored, *kept]):
+        part = literal(" ".join(value.split()) if prose else value, length)
         if room - len(part) < 0 and parts:
             break
         parts.append(part)
@@ -193,32 +228,6 @@ def _examples(column: ColumnFacts, most: int, anchored: Sequence[str]) -> str:
         if len(parts) == (1 if _is_identifier(column) else 3):
             break
     return ", ".join(parts)
-
-
-def family_text(table: TableFacts, relation: RelationFacts | None, key: str | None, named: Sequence[str]) -> str:
-    """How to name a member of a family; never the list of all."""
-    family = table.family
-    if family is None:
-        return ""
-    example = member_name(table, family, named[0] if named else family.members[0])
-    text = f"{len(family.members):,} tables of one shape"
-    if family.pattern != "{}":
-        text += f", named {one_line(family.pattern, 80)}"
-    if relation is not None and key is not None:
-        text += f", one for each value of {runnable(key)}"
-    text += f"; write the member's own name, as in FROM {runnable(example)}"
-    if len(named) > 1:
-        listed = ", ".join(runnable(member_name(table, family, each)) for each in named[:10])
-        text += f"; named by the question: {listed}"
-    return text
-
-
-def member_name(table: TableFacts, family: FamilyFacts, member: str) -> str:
-    """A member of a family as SQL names it."""
-    if family.by_schema:
-        # The state keeps the table's name for each member, not the schema that tells them apart.
-        return f"{name(table.source)}.SCHEMA.{name(member)}"
-    return table_name(table.source, table.schema, member)
 
 
 def view_relation(relation: RelationFacts, names: dict[str, str], *, in_plan: bool) -> ViewRelation:

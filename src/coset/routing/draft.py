@@ -7,24 +7,23 @@ are those of the very lines that the text will have. Decides nothing; `covering`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from coset.routing.cost import cost, lines_cost
-from coset.routing.data_as_text import literal, one_line, runnable
 from coset.routing.details import (
     Depth,
     Width,
-    family_text,
     joined_columns,
-    member_name,
     table_role,
     view_column,
     view_relation,
 )
 from coset.routing.facts import ColumnFacts, RelationFacts, TableFacts
+from coset.routing.families import member_name
 from coset.routing.join_plan import in_order
 from coset.routing.objects_of_state import StateObjects
+from coset.routing.table_details import description_text, duplicates_text, family_line
 from coset.routing.view import ViewColumn, ViewRelation, ViewTable, Why
 from coset.routing.view_text import (
     JOINS,
@@ -41,7 +40,6 @@ from coset.routing.view_text import (
 )
 
 ALSO = cost("  also ") + 1
-KEPT_COSTS = 200_000
 MORE = cost(more_line(1_000)) + 1
 WHY_ORDER: tuple[Why, ...] = ("demanded", "named", "holds a value", "competitor", "join key", "key", "context")
 
@@ -69,6 +67,10 @@ class Draft:
     planned: list[RelationFacts] = field(default_factory=list)
     others: list[RelationFacts] = field(default_factory=list)
     spent: int = 0
+    shortens: bool = True
+    """Whether long expressions that come again and again are called by short names."""
+    names: set[str] = field(default_factory=set)
+    """The short names whose lines are paid for."""
     _bare: set[str] = field(default_factory=set)
 
     # What things cost
@@ -87,17 +89,37 @@ class Draft:
 
     def column_cost(self, column: ColumnFacts, why: Sequence[Why], depth: Depth) -> int:
         """Of a column's line; by name only, of its place among the table's other names."""
-        key = (column.reference, depth, self.width, *self.anchored.get(column.reference, ()))
+        key = self._key(column, depth)
         known = self.objects.costs.get(key)
         if known is None:
             shown = self.view_column(column, 0.0, (), depth)
             known = cost(bare_text(shown) + ", ") if is_bare(shown) else cost(column_line(shown, column.table)) + 1
             self.objects.costs[key] = known
+            self.objects.names_used[key] = self._names_in([each.short for each in shown.cleaning])
         return known if depth == "name" and column.kind == "column" else known + why_cost(tuple(why))
+
+    def _key(self, column: ColumnFacts, depth: Depth) -> tuple[object, ...]:
+        anchored = self.anchored.get(column.reference)
+        plain = (column.reference, depth, self.width.values, self.width.description, self.shortens)
+        return (*plain, *anchored) if anchored else plain
+
+    def _names_in(self, texts: Sequence[str]) -> tuple[str, ...]:
+        texts = [text for text in texts if text]
+        if not texts:
+            return ()
+        return tuple(name for name in self.objects.shorthands.lines if any(f"{name}(" in text for text in texts))
+
+    def _new_names(self, column: ColumnFacts, depth: Depth) -> list[str]:
+        """The short names of a column's line that nothing taken has yet."""
+        return [name for name in self.objects.names_used.get(self._key(column, depth), ()) if name not in self.names]
+
+    def _names_cost(self, names: Sequence[str]) -> int:
+        return sum(lines_cost([self.objects.shorthands.lines[name]]) for name in names)
 
     def take_cost(self, column: ColumnFacts, why: Sequence[Why], depth: Depth) -> int:
         """What taking a column adds, with its table where that is new, less what it costs already."""
         added = self.column_cost(column, self._reasons(column.reference, why), depth)
+        added += self._names_cost(self._new_names(column, depth))
         if column.table not in self.tables:
             added += self.table_cost(column.table)
         if depth == "name" and column.table not in self._bare:
@@ -110,12 +132,13 @@ class Draft:
         return self._table_lines_cost(reference, described=True) - plain
 
     def join_cost(self, relation: RelationFacts, *, in_plan: bool) -> int:
-        names = self.names([relation.left_table, relation.right_table])
-        shown = view_relation(relation, names, in_plan=in_plan)
+        names = self.sql_names([relation.left_table, relation.right_table])
+        shown = self.relation(relation, names, in_plan=in_plan)
+        new = self._names_cost([name for name in self._names_in([shown.short]) if name not in self.names])
         if not in_plan:
-            return lines_cost([other_join_line(shown)]) + (0 if self.others else lines_cost([OTHER_JOINS]))
+            return lines_cost([other_join_line(shown)]) + (0 if self.others else lines_cost([OTHER_JOINS])) + new
         longer = max(names.values(), key=cost)
-        total = lines_cost([plan_line(shown, longer)]) + (0 if self.planned else lines_cost([JOINS]))
+        total = lines_cost([plan_line(shown, longer)]) + (0 if self.planned else lines_cost([JOINS])) + new
         reached = {table for each in self.planned for table in (each.left_table, each.right_table)}
         if not {relation.left_table, relation.right_table} & reached:
             total += lines_cost([from_line(longer)])
@@ -147,6 +170,7 @@ class Draft:
     def take_column(self, column: ColumnFacts, score: float, why: Sequence[Why], depth: Depth, table: float) -> None:
         """Take a column, or take it deeper, or for one more reason."""
         self.spent += self.take_cost(column, why, depth)
+        self.names.update(self._new_names(column, depth))
         self.tables.setdefault(column.table, table)
         if depth == "name":
             self._bare.add(column.table)
@@ -155,6 +179,8 @@ class Draft:
 
     def take_join(self, relation: RelationFacts, *, in_plan: bool) -> None:
         self.spent += self.join_cost(relation, in_plan=in_plan)
+        names = self.sql_names([relation.left_table, relation.right_table])
+        self.names.update(self._names_in([self.relation(relation, names, in_plan=in_plan).short]))
         (self.planned if in_plan else self.others).append(relation)
 
     def describe(self, reference: str) -> None:
@@ -171,7 +197,25 @@ class Draft:
 
     # What it comes to
 
-    def names(self, references: Sequence[str]) -> dict[str, str]:
+    def relation(self, facts: RelationFacts, names: dict[str, str], *, in_plan: bool) -> ViewRelation:
+        key = (facts.reference, names[facts.left_table], names[facts.right_table], in_plan, self.shortens)
+        known = self.objects.shown_relations.get(key)
+        if known is None:
+            known = view_relation(facts, names, in_plan=in_plan)
+            short, used = self.objects.shorthands.short(known.condition) if self.shortens else ("", ())
+            known = replace(known, short=short) if used else known
+            self.objects.shown_relations[key] = known
+        return known
+
+    def view_shorthands(
+        self, tables: Sequence[ViewTable], relations: Sequence[ViewRelation]
+    ) -> tuple[tuple[str, str], ...]:
+        """The short names that lines have, with what they stand for."""
+        cleaning = [each.short for table in tables for column in table.columns for each in column.cleaning]
+        used = self._names_in([*cleaning, *(relation.short for relation in relations)])
+        return tuple((name, self.objects.shorthands.lines[name]) for name in used)
+
+    def sql_names(self, references: Sequence[str]) -> dict[str, str]:
         return {reference: self.sql_name(self.objects.tables[reference]) for reference in references}
 
     def sql_name(self, table: TableFacts) -> str:
@@ -183,7 +227,14 @@ class Draft:
 
     def view_column(self, column: ColumnFacts, score: float, why: Sequence[Why], depth: Depth) -> ViewColumn:
         ordered = tuple(reason for reason in WHY_ORDER if reason in why)
-        return view_column(column, ordered, score, depth, self.width, self.anchored.get(column.reference, ()))
+        key = self._key(column, depth)
+        known = self.objects.shown.get(key)
+        if known is None:
+            short = self.objects.shorthands if self.shortens else None
+            anchored = self.anchored.get(column.reference, ())
+            known = view_column(column, (), 0.0, depth, self.width, anchored, short)
+            self.objects.shown[key] = known
+        return replace(known, why=ordered, score=score) if ordered or score else known
 
     def view_tables(self) -> tuple[ViewTable, ...]:
         """Tables in the environment's order, columns in the table's."""
@@ -198,11 +249,11 @@ class Draft:
         return tuple(found)
 
     def view_relations(self) -> tuple[ViewRelation, ...]:
-        names = self.names(list(self.tables))
+        names = self.sql_names(list(self.tables))
         strongest = sorted(self.tables, key=lambda table: (-self.tables[table], table))
-        planned = [view_relation(relation, names, in_plan=True) for relation in in_order(self.planned, strongest)]
+        planned = [self.relation(relation, names, in_plan=True) for relation in in_order(self.planned, strongest)]
         others = sorted(self.others, key=lambda relation: relation.reference)
-        return (*planned, *(view_relation(relation, names, in_plan=False) for relation in others))
+        return (*planned, *(self.relation(relation, names, in_plan=False) for relation in others))
 
     def table(self, reference: str, columns: tuple[ViewColumn, ...], *, described: bool) -> ViewTable:
         facts = self.objects.tables[reference]
@@ -215,37 +266,11 @@ class Draft:
             columns=columns,
             left_out=max(0, facts.columns - shown),
             entity=table_role(self.objects.role(reference)),
-            description=self._description(facts) if described else "",
-            family=self._family(facts),
-            duplicates=_duplicates(facts, full=described),
+            description=description_text(self.objects, facts) if described else "",
+            family=family_line(self.objects, facts, self.named_members.get(reference, ())),
+            duplicates=duplicates_text(facts, full=described),
             problem=facts.problem,
         )
-
-    def _description(self, facts: TableFacts) -> str:
-        said = " ".join(self.objects.notes.get(facts.reference, ()))
-        stated = [
-            document.text
-            for document in self.objects.source_documents
-            if document.about == facts.reference and document.provenance == "stated"
-        ]
-        parts = [f"said by a person: {literal(one_line(said, 300), 300)}"] if said else []
-        other = " ".join(stated) or facts.comment
-        parts += [literal(one_line(other, 300), 300)] if other else []
-        return "; ".join(parts)
-
-    def _family(self, facts: TableFacts) -> str:
-        if facts.family is None:
-            return ""
-        for relation in self.objects.relations_of.get(facts.reference, ()):
-            if relation.kind == "table_name":
-                for table, columns in joined_columns(relation).items():
-                    if table != facts.reference and columns:
-                        owner = self.objects.tables[table]
-                        known = {each.reference: each for each in self.objects.columns(table)}
-                        if columns[0] in known:
-                            key = f"{owner.sql_name}.{known[columns[0]].expression}"
-                            return family_text(facts, relation, key, self.named_members.get(facts.reference, ()))
-        return family_text(facts, None, None, self.named_members.get(facts.reference, ()))
 
     def _reasons(self, reference: str, why: Sequence[Why]) -> list[Why]:
         known = self.columns.get(reference)
@@ -256,10 +281,3 @@ class Draft:
 @lru_cache(maxsize=256)
 def why_cost(why: tuple[Why, ...]) -> int:
     return cost(why_text(why))
-
-
-def _duplicates(facts: TableFacts, *, full: bool) -> str:
-    if not facts.duplicates:
-        return ""
-    text = one_line(facts.duplicates.rstrip("."), 160)
-    return f"{text}, same entity by: {runnable(facts.duplicates_key)}" if full and facts.duplicates_key else text

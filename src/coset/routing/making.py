@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from coset.routing.anchor_text import ANCHORS, anchor_line
 from coset.routing.choice import Pick, Wanted
 from coset.routing.cost import lines_cost
 from coset.routing.details import Depth, Width
@@ -17,7 +18,13 @@ from coset.routing.join_plan import JoinPlan
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.request import Anchor
 from coset.routing.view import Passage
-from coset.routing.view_text import ANCHORS, anchor_line, passage_lines
+from coset.routing.view_text import passage_lines
+
+TELLS_UNFOUND = 150
+"""The least budget of a view that tells what was not found."""
+
+
+SURE_MEMBER, MOST_MEMBERS = 0.6, 10
 
 
 @dataclass
@@ -32,13 +39,17 @@ class Making:
     shown_anchors: list[Anchor] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     sources: tuple[tuple[str, str, int], ...] = ()
+    unfound: tuple[str, ...] = ()
     plan: JoinPlan = field(default_factory=lambda: JoinPlan((), (), ()))
 
     @classmethod
     def begin(cls, wanted: Wanted, anchors: Sequence[Anchor], objects: StateObjects, budget: int) -> Making:
+        objects.forget_lines()
         width = Width(values=max(120, min(1_200, budget // 8)), description=max(100, min(600, budget // 12)))
         draft = Draft(objects, width, _anchored(anchors), _members(anchors, objects))
-        return cls(wanted, anchors, objects, budget, draft)
+        # In a small view the line would take the place of what it is about.
+        unfound = wanted.unfound if budget >= TELLS_UNFOUND or not wanted.matched else ()
+        return cls(wanted, anchors, objects, budget, draft, unfound=unfound)
 
     def fits(self, price: int, limit: int | None = None) -> bool:
         return self.draft.spent + price <= (self.budget if limit is None else limit)
@@ -87,13 +98,13 @@ def _anchored(anchors: Sequence[Anchor]) -> dict[str, list[str]]:
 
 
 def _members(anchors: Sequence[Anchor], objects: StateObjects) -> dict[str, list[str]]:
-    """By family, the members whose names the anchors hold."""
-    said = [text.lower() for anchor in anchors for text in (anchor.value, anchor.phrase) if text]
+    """By family, the members that the question surely names or leads to, the surest first."""
     found: dict[str, list[str]] = {}
-    for reference, table in objects.tables.items():
-        if table.family is not None and said:
-            members = {member.lower(): member for member in table.family.members}
-            named = list(dict.fromkeys(members[text] for text in said if text in members))
-            if named:
-                found[reference] = named[:10]
-    return found
+    for anchor in sorted(anchors, key=lambda each: (-each.score, each.phrase, each.reference, each.value or "")):
+        table = objects.tables.get(anchor.reference)
+        if table is None or table.family is None or anchor.score < SURE_MEMBER:
+            continue
+        kept = found.setdefault(anchor.reference, [])
+        named = {text.lower() for text in (anchor.value, anchor.phrase) if text}
+        kept += [member for member in table.family.members if member.lower() in named and member not in kept]
+    return {reference: members[:MOST_MEMBERS] for reference, members in found.items()}

@@ -4,7 +4,8 @@ In: demand, anchors, scores, the environment's facts, a budget in tokens. Out: a
 column by name, the joins that connect their tables with the keys they need, and the competitors; then whatever is worth
 most for its cost: values, ranges, cleaning expressions, passages, further columns. So a smaller budget shows the same
 objects in less detail before it shows fewer. What did not fit is counted, and the strongest of it named.
-Equal input gives an equal view, byte for byte. The question itself is not among the input.
+Equal input gives an equal view, byte for byte. Of the question itself only the phrases that nothing was found for are
+among the input.
 """
 
 from __future__ import annotations
@@ -14,21 +15,23 @@ from dataclasses import replace
 
 from coset.errors import Mistake
 from coset.identities.inventory import Inventory
-from coset.routing.choice import ChoiceSettings, Ranked, Wanted, choose
+from coset.routing.anchor_text import unfound_lines
+from coset.routing.choice import ChoiceSettings, Wanted, choose
 from coset.routing.cost import cost, lines_cost
 from coset.routing.covering import compete, connect, cover
-from coset.routing.join_plan import join_plan
+from coset.routing.join_plan import connected_parts, join_plan
 from coset.routing.making import Making
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.refining import Refining
-from coset.routing.request import Anchor, Demand
+from coset.routing.request import Anchor, Demand, Ranked
 from coset.routing.view import EvidenceView, LeftOut
-from coset.routing.view_text import HEADER, apart_line, left_out_lines, source_lines, view_text
+from coset.routing.view_text import HEADER, apart_line, left_out_lines, source_lines, view_lines, view_text
 
 DEFAULT_BUDGET = 2_000
 NEXT_BEST = 5
 """So many of the strongest that fell out are named, where the budget is not small."""
 SMALL = 600
+MOST_UNREAD = 4
 ROOM_FOR_SOURCES = 0.1
 MOST_COUNTS = {
     "tables": 99_999, "columns": 999_999, "paths and facets": 999_999, "joins between shown tables": 999, "anchors": 40,
@@ -71,21 +74,32 @@ def _order(anchor: Anchor) -> tuple[str, ...]:
 
 
 def _finished(making: Making) -> EvidenceView:
+    tables, relations = making.draft.view_tables(), making.draft.view_relations()
     view = EvidenceView(
         environment=making.objects.digest,
         budget=making.budget,
         cost=0,
         matched=True,
-        tables=making.draft.view_tables(),
-        relations=making.draft.view_relations(),
+        tables=tables,
+        relations=relations,
         anchors=tuple(sorted(making.shown_anchors, key=lambda each: (-each.score, *_order(each)))),
         passages=tuple(sorted(making.passages, key=lambda each: each.reference)),
         left_out=_left_out(making),
         sources=making.sources,
         apart=_apart(making),
+        shorthands=making.draft.view_shorthands(tables, relations),
+        unfound=making.unfound,
+        unread=_unread(making),
         demanded=making.wanted.demanded,
     )
-    return replace(view, cost=cost(view_text(view)))
+    # The text is these lines with their ends, and costs of lines add up.
+    return replace(view, cost=lines_cost(view_lines(view)))
+
+
+def _unread(making: Making) -> tuple[str, ...]:
+    """The long texts of shown tables in which an unfound phrase may stand."""
+    shown = making.draft.columns
+    return tuple(each for each in making.wanted.unread if each in shown)[:MOST_UNREAD] if making.unfound else ()
 
 
 def _within_budget(making: Making) -> EvidenceView:
@@ -99,6 +113,8 @@ def _within_budget(making: Making) -> EvidenceView:
             making.shown_anchors.pop()
         elif making.sources:
             making.sources = ()
+        elif making.unfound:
+            making.unfound = ()
         elif draft.others:
             draft.others.pop()
         elif len(draft.columns) > 1:
@@ -113,6 +129,8 @@ def _within_budget(making: Making) -> EvidenceView:
 def _apart(making: Making) -> tuple[str, ...]:
     """Chosen tables outside the largest connected part; a family that a shown column names is not apart."""
     shown = making.draft.tables
+    if len(connected_parts(shown, making.draft.planned)) <= 1:
+        return ()
     if set(shown) - {table for part in making.plan.parts for table in part}:
         # Tables came in after the plan was made.
         strongest = sorted(shown, key=lambda table: (-shown[table], table))
@@ -142,7 +160,7 @@ def _left_out(making: Making) -> LeftOut:
     fell = [
         (-pick.score, pick.column.reference)
         for pick in (*wanted.picks, *wanted.competitors, *wanted.rest)
-        if not making.has(pick)
+        if not making.has(pick) and pick.column.kind != "facet"
     ]
     strongest = sorted(fell)[: NEXT_BEST if making.budget >= SMALL else 0]
     return LeftOut(
@@ -154,9 +172,11 @@ def _left_out(making: Making) -> LeftOut:
 def _scaffold(making: Making) -> int:
     """What stands around the objects: the first line, and room for the count of what was left out."""
     if making.budget < SMALL:
-        return lines_cost([HEADER, *left_out_lines(LeftOut(MOST_COUNTS))])
+        said = unfound_lines(making.unfound, ())
+        return lines_cost([HEADER, *said, *left_out_lines(LeftOut(MOST_COUNTS))])
     nearest = tuple((pick.column.reference, "no room") for pick in making.wanted.rest[:NEXT_BEST])
-    return lines_cost([HEADER, *left_out_lines(LeftOut(MOST_COUNTS, nearest)), apart_line(["x" * 40] * 2)])
+    said = unfound_lines(making.unfound, making.wanted.unread[:MOST_UNREAD])
+    return lines_cost([HEADER, *said, *left_out_lines(LeftOut(MOST_COUNTS, nearest)), apart_line(["x" * 40] * 2)])
 
 
 def _take_sources(making: Making) -> None:
@@ -185,10 +205,12 @@ def _without_match(making: Making) -> EvidenceView:
     left_out = LeftOut({"tables": len(objects.tables), "columns": objects.columns_in_all})
     view = replace(
         _only_sources(_listed(objects)), environment=objects.digest, budget=making.budget, left_out=left_out,
-        demanded=making.wanted.demanded,
+        demanded=making.wanted.demanded, unfound=making.unfound,
     )  # fmt: skip
     if cost(view_text(view)) > making.budget:
         view = replace(view, sources=())
+    if cost(view_text(view)) > making.budget:
+        view = replace(view, unfound=())
     total = cost(view_text(view))
     if total > making.budget:
         raise Mistake(f"a budget of {making.budget} tokens holds no view at all: give at least {total}")

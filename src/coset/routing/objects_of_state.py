@@ -8,7 +8,6 @@ schema-only source no value is handed on, whatever the state still holds. Knows 
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,8 +31,11 @@ from coset.routing.facts import (
 )
 from coset.routing.facts_of_columns import columns_of_tables, roles_of
 from coset.routing.sql_names import table_name
+from coset.routing.summaries_of_state import digest_of, roles_played, shorthands_of
+from coset.routing.view import ViewColumn, ViewRelation
 
 KEPT_DOCUMENTS = 2_000
+KEPT_LINES = 100_000
 
 
 class StateObjects:
@@ -48,16 +50,28 @@ class StateObjects:
         self._kept: EvidenceState | None = None
         self.costs: dict[tuple[object, ...], int] = {}
         """What lines cost, kept between questions: most objects are looked at by many."""
+        self.shown: dict[tuple[object, ...], ViewColumn] = {}
+        self.shown_relations: dict[tuple[object, ...], ViewRelation] = {}
+        self.names_used: dict[tuple[object, ...], tuple[str, ...]] = {}
+        """The short names that a column's line has, kept likewise."""
         with self.reading() as state:
-            self.digest = _digest(state)
+            self.digest = digest_of(state)
             self.sources = _sources(state)
             self.tables = _tables(state, self.sources)
             self.relations = _relations(state)
             self.notes: dict[str, tuple[str, ...]] = _notes(state)
             self.source_documents = _source_documents(state)
+            self.played = roles_played(state)
+            self.shorthands = shorthands_of(state)
             self.columns_in_all = state.count("columns")
             self.inner_in_all = state.count("paths") + state.count("facets")
         self.relations_of: dict[str, tuple[RelationFacts, ...]] = _by_table(self.relations)
+
+    def forget_lines(self) -> None:
+        """Let go of what was kept between questions, once it is much: values of questions are part of the keys."""
+        if len(self.shown) > KEPT_LINES:
+            for kept in (self.costs, self.shown, self.shown_relations, self.names_used):
+                kept.clear()
 
     def is_stale(self) -> bool:
         """Whether the state was written since it was read."""
@@ -247,27 +261,3 @@ def _document(row: dict[str, Any]) -> DocumentFacts:
         row["reference"], row["about"] or "", row["kind"] or "", row["title"] or "", row["text"] or "",
         row["provenance"] or "",
     )  # fmt: skip
-
-
-def _digest(state: EvidenceState) -> str:
-    """Of all that a view may show: equal digests, equal views. Times of comprehension do not count."""
-    parts = []
-    for sql in (
-        "SELECT reference AS k, md5(concat_ws('|', reference, rows, shape, comment, problem)) AS d FROM tables",
-        "SELECT reference AS k, md5(concat_ws('|', reference, type, nulls, distinct_values, minimum, maximum, "
-        "examples, comment, personal)) AS d FROM columns",
-        "SELECT id AS k, md5(concat_ws('|', id, left_expression, right_expression, left_match, right_match, "
-        "confidence)) AS d FROM relations",
-        "SELECT reference || coordinate AS k, md5(concat_ws('|', reference, identity, membership, runner_up)) AS d "
-        "FROM memberships",
-        "SELECT id AS k, md5(concat_ws('|', id, text)) AS d FROM documents",
-        "SELECT id AS k, md5(concat_ws('|', id, share, expression)) AS d FROM diagnostics",
-        "SELECT id AS k, md5(concat_ws('|', id, expression)) AS d FROM facets",
-        "SELECT number::VARCHAR AS k, md5(concat_ws('|', about, text)) AS d FROM notes",
-        "SELECT column_reference || position || part AS k, md5(concat_ws('|', column_reference, value, count)) AS d "
-        "FROM group_values",
-        "SELECT source AS k, md5(concat_ws('|', source, kind, schema_only, problem)) AS d FROM sources",
-    ):
-        [row] = state.rows(f"SELECT md5(string_agg(d, '' ORDER BY k, d)) AS digest FROM ({sql})")
-        parts.append(row["digest"] or "")
-    return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]

@@ -16,6 +16,7 @@ from coset.routing.request import Anchor
 from coset.routing.view import Passage
 
 MOST = 6
+LEAST_WORDS = 12
 _WORD = re.compile(r"[^\W_]{3,}")
 _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#]|\d+[.)]) )")
 
@@ -42,6 +43,8 @@ def passages_for(
         worth = max(near, 0.25 + 0.05 * min(hits, 8)) + (0.1 if document.provenance == "stated" else 0.0)
         if not text or (not near and not hits and document.kind == "file"):
             continue
+        if document.kind == "passage" and len(_WORD.findall(text)) < LEAST_WORDS:
+            continue  # `Excellent` says nothing to who wants to query.
         known = found.get(document.reference)
         if known is None or worth > known[0]:
             found[document.reference] = (worth, _passage(document, text))

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from coset.errors import Mistake
 from coset.evidence.lookup import resolve
 from coset.routing.cost import cost, lines_cost
-from coset.routing.data_as_text import literal, one_line, runnable
+from coset.routing.data_as_text import literal, one_line, percent, runnable
 from coset.routing.details import Width, view_relation
 from coset.routing.draft import Draft
 from coset.routing.facts import ColumnFacts, DocumentFacts, RelationFacts
 from coset.routing.objects_of_state import StateObjects
-from coset.routing.view_text import column_line, other_join_line, percent, table_lines
+from coset.routing.view_text import column_line, other_join_line, table_lines
 
 DEFAULT_BUDGET = 2_000
 LEAST_BUDGET = 60
@@ -230,7 +230,7 @@ def _joins(objects: StateObjects, relations: Sequence[RelationFacts]) -> list[st
     draft = _draft(objects)
     found = []
     for relation in sorted(relations, key=lambda each: (-each.confidence, each.reference)):
-        names = draft.names([relation.left_table, relation.right_table])
+        names = draft.sql_names([relation.left_table, relation.right_table])
         found.append(other_join_line(view_relation(relation, names, in_plan=False)).strip())
     return found
 
@@ -244,4 +244,4 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _draft(objects: StateObjects) -> Draft:
-    return Draft(objects, Width(values=400, description=600), {}, {})
+    return Draft(objects, Width(values=400, description=600), {}, {}, shortens=False)

@@ -12,15 +12,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from coset.evidence.column_expressions import column_kind
+from coset.routing.anchor_text import ANCHORS, anchor_line, inner_place
 from coset.routing.choice import Pick
 from coset.routing.cost import lines_cost
 from coset.routing.details import FEW, Depth
-from coset.routing.facts import RelationFacts
+from coset.routing.facts import ColumnFacts, RelationFacts
 from coset.routing.join_plan import best_link, connected_parts
 from coset.routing.making import Making
 from coset.routing.passages import passages_for
+from coset.routing.referring import Reference, naming_columns, references
 from coset.routing.view import Why
-from coset.routing.view_text import ANCHORS, anchor_line, passage_lines
+from coset.routing.view_text import passage_lines
 
 WORTH: dict[Why, float] = {
     "holds a value": 1.6, "demanded": 1.2, "named": 1.3, "competitor": 0.7, "join key": 0.6, "key": 0.5, "context": 0.8,
@@ -32,6 +34,11 @@ ELSEWHERE = 0.7
 ANCHOR_WORTH, NAME_WORTH, TABLE_WORTH, JOIN_WORTH, PASSAGE_WORTH = 0.8, 0.1, 0.5, 0.25, 2.0
 SURE_VALUE, SURE_NAME = 0.5, 0.7
 CATEGORY_WORTH, STRONG = 0.2, 0.3
+REFERENCE_WORTH, NAMING_WORTH = 0.9, 0.5
+THIN = 0.3
+"""A facet that fewer rows have is told by an anchor only where it is shown."""
+FEW_TABLES, SMALL_TABLE, MOST_SMALL = 4, 12, 2
+"""In an environment of so few tables those of so few columns are shown while there is room, so many of them."""
 
 
 class Refining:
@@ -50,18 +57,20 @@ class Refining:
                 # It may have come as the key of a join, without a score of its own.
                 taken = self.draft.columns[pick.column.reference]
                 taken.score = max(taken.score, pick.score)
-            else:
+            elif not (_is_thin(pick.column) and "holds a value" not in pick.why):
                 open_picks.append(pick)
         for reference in list(self.draft.columns):
             self._deeper(reference, "short", 1.0)
         for pick in open_picks:
             self._another(pick)
         self._categories()
+        self._references()
         self._facts()
         while self._waiting:
             _, name, price = heapq.heappop(self._waiting)
             if self.making.fits(price):
                 self._actions[name]()
+        self._small_tables()
         self._fill()
 
     def _offer(self, name: str, worth: float, price: int, action: Callable[[], None]) -> None:
@@ -137,6 +146,50 @@ class Refining:
         if taken is None or taken.depth == "name":
             self.making.take(pick, "short")
 
+    def _references(self) -> None:
+        """What the keys of the taken tables refer to, and what names the rows of those that are taken: an id answers no
+        question that asks for a name."""
+        for table, score in list(self.draft.tables.items()):
+            for column in naming_columns(self.making.objects, table):
+                taken = self.draft.columns.get(column.reference)
+                pick = Pick(column, taken.score if taken else 0.0, tuple(taken.why) if taken else ("context",))
+                price = self.draft.take_cost(column, pick.why, "short")
+                worth = NAMING_WORTH * max(score, STRONG)
+                self._offer(f"naming {column.reference}", worth, price, partial(self._category, pick))
+        for each in references(self.making):
+            price = self.draft.plan_cost(each.relation) + sum(
+                self.draft.column_cost(column, ("context",), "short") for column in each.columns
+            )
+            action = partial(self._reference, each)
+            self._offer(f"reference {each.relation.reference}", REFERENCE_WORTH * each.worth, price, action)
+
+    def _reference(self, reference: Reference) -> None:
+        if reference.table in self.draft.tables or not self.making.fits(self.draft.plan_cost(reference.relation)):
+            return
+        self.draft.take_plan(reference.relation)
+        for column in reference.columns:
+            self.making.take(Pick(column, 0.0, ("context",)), "short")
+
+    def _small_tables(self) -> None:
+        """Where there are few tables, those that nothing called for, by their columns: one of them may say what a code
+        or a name stands for, and a reader who sees all need not look."""
+        objects, draft = self.making.objects, self.draft
+        if len(objects.tables) > FEW_TABLES:
+            return
+        left = [table for table, facts in objects.tables.items() if table not in draft.tables]
+        small = [table for table in sorted(left) if objects.tables[table].columns <= SMALL_TABLE][:MOST_SMALL]
+        objects.load(small)
+        for table in small:
+            columns = [column for column in objects.columns(table) if column.kind == "column"]
+            price = draft.table_cost(table) + sum(draft.column_cost(each, (), "short") for each in columns)
+            links = self._links(table)
+            if columns and self.making.fits(price):
+                for column in columns:
+                    self.making.take(Pick(column, 0.0, ("context",)), "short")
+                for link in links:
+                    if self.making.fits(self.draft.plan_cost(link)):
+                        self.draft.take_plan(link)
+
     def _facts(self) -> None:
         """Anchors, descriptions of tables, further joins, passages."""
         making, draft = self.making, self.draft
@@ -146,6 +199,10 @@ class Refining:
             least = SURE_NAME if anchor.kind in ("name", "document") else SURE_VALUE
             if anchor.score < least and (anchor.kind == "name" or anchor.reference not in draft.columns):
                 continue
+            if anchor.reference not in draft.columns and self._is_thin(anchor.reference):
+                continue
+            if anchor.kind == "number" and anchor.score < SURE_VALUE:
+                continue  # Most numbers lie in the range of most number columns.
             price = lines_cost([ANCHORS, anchor_line(anchor, places)])
             worth = anchor.score * (NAME_WORTH if anchor.kind in ("name", "document") else ANCHOR_WORTH)
             self._offer(f"anchor {number:04}", worth, price, partial(making.take_anchor, anchor, places))
@@ -175,8 +232,25 @@ class Refining:
             if table is not None:
                 name = self.draft.sql_name(objects.tables[table])
                 inner = anchor.reference[len(table) + 1 :]
-                found[anchor.reference] = f"{name}.{inner}" if inner else name
+                column = self._inner(table, anchor.reference)
+                if column is not None:
+                    found[anchor.reference] = inner_place(column.kind, name, inner, column.coverage)
+                else:
+                    found[anchor.reference] = f"{name}.{inner}" if inner else name
         return found
+
+    def _inner(self, table: str, reference: str) -> ColumnFacts | None:
+        """A path or facet by its reference."""
+        if reference == table:
+            return None
+        found = self.making.objects.columns(table)
+        return next((each for each in found if each.reference == reference and each.kind != "column"), None)
+
+    def _is_thin(self, reference: str) -> bool:
+        """Whether it is a facet that few rows have."""
+        table = self.making.objects.table_of(reference)
+        column = self._inner(table, reference) if table is not None else None
+        return column is not None and _is_thin(column)
 
     def _fill(self) -> None:
         """The other columns of the taken tables by name, which costs little and saves a look at the schema; then, with
@@ -194,3 +268,14 @@ class Refining:
                 price = draft.take_cost(column, taken.why, "short")
                 if making.fits(price):
                     draft.take_column(column, taken.score, taken.why, "short", 0.0)
+        for column in columns:
+            taken, group = draft.columns.get(column.reference), column.values
+            if taken is not None and taken.depth == "short" and group is not None and group.complete:
+                # A list of few values that was cut, told to its end.
+                price = draft.take_cost(column, taken.why, "full")
+                if group.distinct <= FEW and making.fits(price):
+                    draft.take_column(column, taken.score, taken.why, "full", 0.0)
+
+
+def _is_thin(column: ColumnFacts) -> bool:
+    return column.kind == "facet" and column.coverage is not None and column.coverage < THIN

@@ -1,13 +1,15 @@
-"""What a question asks for, before any choice is made: the demand over identities, and the anchors.
+"""What a question asks for, before any choice is made: the demand over identities, the anchors, the scores.
 
-These are the two parts that a view depends on, beside the environment and the budget. Demand is made without any
-dataset; anchors are the question's own names and values found in one. Nothing else of the question reaches the view.
+These are what a view depends on, beside the environment and the budget. Demand is made without any dataset; anchors are
+the question's own names and values found in one; `Ranked` is what the ranking made of both, with the phrases that
+nothing was found for. Nothing else of the question reaches the view.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,3 +44,25 @@ class Anchor:
     """The stored value as it is stored, for a value or code; the range as text for a number or date."""
     note: str = ""
     """One short sentence where the match needs a reason: `BRCA: "Breast Invasive Carcinoma" (codes.csv)`."""
+    variants: tuple[str, ...] = ()
+    """Other stored values that are the same but for their writing, or a misspelling or abbreviation of it."""
+
+
+class Ranked(Protocol):
+    """Calibrated relevance, 0 to 1, by reference; only the strongest objects are present."""
+
+    @property
+    def tables(self) -> Mapping[str, float]: ...
+    @property
+    def columns(self) -> Mapping[str, float]: ...
+    @property
+    def nearness(self) -> float | None:
+        """How near the question and its words are to any object, beside no other; None where that is not known."""
+
+    @property
+    def unfound(self) -> tuple[str, ...]:
+        """Phrases of the question that nothing here speaks of."""
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Columns of long texts that were not read for the question's names."""

@@ -8,7 +8,7 @@ since. Knows no language model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from coset.identities.model import load_model
 from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
 from coset.routing.choice import ChoiceSettings, Wanted, choose
 from coset.routing.explanation import Explanation
-from coset.routing.index import RoutingIndex, Vectors
+from coset.routing.index import RoutingIndex
 from coset.routing.index_store import load_index
 from coset.routing.materialise import DEFAULT_BUDGET, materialise
 from coset.routing.model import RoutingModel, load_routing_model
@@ -26,6 +26,7 @@ from coset.routing.objects_of_state import StateObjects
 from coset.routing.question import encode_question
 from coset.routing.ranking_features import candidates
 from coset.routing.request import Demand
+from coset.routing.spoken_of import Vocabulary, role_words, without_chance
 from coset.routing.view import EvidenceView
 from coset.session.query_session import QuerySession
 
@@ -41,8 +42,12 @@ class Scores:
     tables: dict[str, float]
     columns: dict[str, float]
     nearness: float | None = None
-    """The mean of the question's cosine with the nearest table and with the nearest column. Scores weigh objects
-    against each other; this alone says whether any is near."""
+    """How near the question and its words are to the nearest objects. Scores weigh objects against each other; this
+    alone says whether any is near."""
+    unfound: tuple[str, ...] = ()
+    """Phrases of the question that nothing here speaks of."""
+    unread: tuple[str, ...] = ()
+    """Columns of long texts that were not read for its names."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +110,16 @@ class Router:
         with self.objects.reading() as state:
             self.index: RoutingIndex = load_index(state, self.model.encoder, self.model.name)
             self.anchors = AnchorIndex.load(state)
+        roles = role_words(self.inventory, self.objects.played)
+        self.vocabulary = Vocabulary(self.index, self.model.encoder, roles)
 
     def _request(self, question: str) -> _Request:
         if self.objects.is_stale():
             self._read()
         found = look_up(question, self.anchors, self.session)
         encoded = encode_question(question, self.model.encoder)
+        spoken = self.vocabulary.spoken_of(encoded.whole, found.words)
+        found = replace(found, anchors=without_chance(found.anchors, spoken.unfound))
         demand = self.model.queries.demand_of(encoded.whole)
         ranked_by = demand if self.model.ranks_by_demand else None
         ranking = self.model.ranker.rank(candidates(encoded, ranked_by, found.anchors, self.index), self.index)
@@ -122,15 +131,7 @@ class Router:
         columns = {
             self.index.columns[ranking.columns[place]]: float(ranking.column_scores[place]) for place in strongest
         }
-        return _Request(demand, found, Scores(tables, columns, self._nearness(encoded.whole)))
-
-    def _nearness(self, question: Vectors) -> float | None:
-        if not len(self.index.table_vectors) or not len(self.index.column_vectors):
-            return None
-        nearest = [
-            float((vectors @ question).max()) for vectors in (self.index.table_vectors, self.index.column_vectors)
-        ]
-        return sum(nearest) / len(nearest)
+        return _Request(demand, found, Scores(tables, columns, spoken.strength, spoken.unfound, found.unread))
 
     def _strongest_demand(self, demand: Demand) -> tuple[tuple[str, str, float], ...]:
         found = [

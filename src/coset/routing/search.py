@@ -7,6 +7,7 @@ nothing was found; makes no guess.
 
 from __future__ import annotations
 
+import math
 import re
 
 from coset.errors import Mistake
@@ -15,8 +16,10 @@ from coset.routing.data_as_text import literal, one_line
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.passages import excerpt
 from coset.routing.recover import DEFAULT_BUDGET, Recovered, bounded
+from coset.routing.word_index import COMMON
 
 MOST_WORDS, MOST_FOUND, LETTERS = 12, 60, 300
+MOST_DOCUMENTS, NEARLY_ALL = 8, 0.7
 _WORD = re.compile(r"[^\W_]+")
 HITS = "len(list_filter($1::VARCHAR[], lambda word: contains(lower({text}), word)))"
 
@@ -77,12 +80,16 @@ def _values(state: EvidenceState, wanted: list[str], phrase: str, hidden: set[st
 
 
 def _documents(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[str]:
-    text = "concat_ws(' ', title, text)"
+    """Documents that hold the words as words, nearly all of them: any one of several stands in half of all prose."""
+    text = "lower(concat_ws(' ', title, text))"
+    whole = "'(^|[^\\pL\\pN])' || word || '(e?s|e?d|ing)?([^\\pL\\pN]|$)'"
+    hits = f"len(list_filter($1::VARCHAR[], lambda word: regexp_matches({text}, {whole})))"
+    words = [word for word in wanted if word not in COMMON] or wanted
     rows = state.rows(
-        f"SELECT reference, title, text, {HITS.format(text=text)} AS hits FROM documents WHERE hits > 0 "
+        f"SELECT reference, title, text, {hits} AS hits FROM documents WHERE hits >= $3 "
         "AND NOT list_contains($2::VARCHAR[], coalesce(table_reference, '')) "
-        f"ORDER BY hits DESC, length(text), reference LIMIT {MOST_FOUND // 3}",
-        [wanted, sorted(hidden)],
+        f"ORDER BY hits DESC, length(text), reference LIMIT {MOST_DOCUMENTS}",
+        [words, sorted(hidden), math.ceil(NEARLY_ALL * len(words))],
     )
     lines = []
     for row in rows:

@@ -35,6 +35,8 @@ class Cleaning:
     detail: str
     expression: str | None = None
     type: str | None = None
+    short: str = ""
+    """The expression with short names, where it has any."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class ViewColumn:
     nulls: float | None = None
     distinct: int | None = None
     cleaning: tuple[Cleaning, ...] = ()
+    coverage: float | None = None
+    """Of a path or facet: the share of rows that have it."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,8 @@ class ViewRelation:
     left_table: str = ""
     right_table: str = ""
     """References of the two tables; equal for a table that joins itself, whose right side is then called `other`."""
+    short: str = ""
+    """The condition with short names, where it has any."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,12 @@ class EvidenceView:
     """(name, kind, tables) of all sources."""
     apart: tuple[str, ...] = ()
     """References of chosen tables that no known join connects with the rest."""
+    shorthands: tuple[tuple[str, str], ...] = ()
+    """(short name, the line that says what it stands for) of those that the text uses."""
+    unfound: tuple[str, ...] = ()
+    """Phrases of the question that no name, held value or role here is like."""
+    unread: tuple[str, ...] = ()
+    """References of shown columns of long texts that were not read for them."""
     demanded: tuple[tuple[str, str, float], ...] = ()
     """(coordinate, identity, activation), the strongest first."""
 

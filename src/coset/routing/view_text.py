@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coset.routing.data_as_text import literal, one_line, runnable
-from coset.routing.request import Anchor
+from coset.routing.anchor_text import ANCHORS, anchor_line, places_of, unfound_lines
+from coset.routing.data_as_text import literal, one_line, percent, runnable
 from coset.routing.view import (
     Cleaning,
     EvidenceView,
@@ -51,7 +51,8 @@ def view_text(view: EvidenceView) -> str:
 def view_lines(view: EvidenceView) -> list[str]:
     lines = [HEADER, *source_lines(view)]
     if not view.matched:
-        return [*lines, NOTHING]
+        return [*lines, NOTHING, *unfound_lines(view.unfound, ())]
+    lines += [line for _, line in view.shorthands]
     names = {table.reference: table.sql_name for table in view.tables}
     for table in view.tables:
         lines += table_lines(table)
@@ -61,14 +62,14 @@ def view_lines(view: EvidenceView) -> list[str]:
         lines.append(apart_line([names.get(reference, reference) for reference in view.apart]))
     for passage in view.passages:
         lines += passage_lines(passage)
+    places = places_of(view.tables)
+    lines += unfound_lines(view.unfound, [places.get(reference, reference) for reference in view.unread])
     if view.anchors:
         lines.append(ANCHORS)
-        places = places_of(view.tables)
         lines += [anchor_line(anchor, places) for anchor in view.anchors]
     return lines + left_out_lines(view.left_out)
 
 
-ANCHORS = "FOUND IN THE DATA"
 JOINS = "JOINS (matched rows left/right, cardinality, confidence)"
 OTHER_JOINS = "OTHER JOINS"
 
@@ -176,7 +177,8 @@ def cleaning_text(cleaning: Cleaning) -> str:
     """Where there is an expression that cleans it, it says what to do; the share says how much it matters."""
     what = cleaning.detail or _WORDS.get(cleaning.kind, cleaning.kind)
     share = f" {percent(cleaning.share)}" if 0 < cleaning.share < 1 and "%" not in what else ""
-    clean = f", clean: {runnable(cleaning.expression)}" if cleaning.expression else ""
+    expression = cleaning.short or (runnable(cleaning.expression) if cleaning.expression else "")
+    clean = f", clean: {expression}" if expression else ""
     return f"{what}{share}{clean}"
 
 
@@ -212,11 +214,11 @@ def from_line(name: str) -> str:
 
 
 def plan_line(relation: ViewRelation, new: str) -> str:
-    return f"  JOIN {runnable(new)} ON {runnable(relation.condition)} -- {_reach(relation)}"
+    return f"  JOIN {runnable(new)} ON {relation.short or runnable(relation.condition)} -- {_reach(relation)}"
 
 
 def other_join_line(relation: ViewRelation) -> str:
-    return f"  {runnable(relation.condition)} -- {_reach(relation)}"
+    return f"  {relation.short or runnable(relation.condition)} -- {_reach(relation)}"
 
 
 def _reach(relation: ViewRelation) -> str:
@@ -236,27 +238,6 @@ def passage_lines(passage: Passage) -> list[str]:
     return [*lines, *(f"  > {one_line(line, 2000)}" for line in passage.text.splitlines() if line.strip())]
 
 
-def places_of(tables: Sequence[ViewTable]) -> dict[str, str]:
-    """How each shown object is written in SQL, its table before it."""
-    places = {table.reference: table.sql_name for table in tables}
-    for table in tables:
-        for column in table.columns:
-            if column.kind == "column":
-                places[column.reference] = f"{table.sql_name}.{column.expression}"
-    return places
-
-
-def anchor_line(anchor: Anchor, places: dict[str, str]) -> str:
-    place = places.get(anchor.reference)
-    where = runnable(place) if place else f"[{one_line(anchor.reference, 200)}]"
-    phrase = one_line(anchor.phrase, 80).replace('"', "'")
-    value = f" = {literal(anchor.value, 120)}" if anchor.value is not None and anchor.kind in ("value", "code") else ""
-    if anchor.value is not None and not value:
-        value = f": {one_line(anchor.value, 120)}"
-    note = f", {one_line(anchor.note, 200)}" if anchor.note else ""
-    return f'  "{phrase}" {anchor.kind} {where}{value} ({anchor.match} {anchor.score:.2f}{note})'
-
-
 def left_out_lines(left_out: LeftOut) -> list[str]:
     counts = [f"{kind} {count:,}" for kind, count in left_out.counts.items() if count]
     if not counts and not left_out.strongest:
@@ -264,15 +245,6 @@ def left_out_lines(left_out: LeftOut) -> list[str]:
     line = f"LEFT OUT {', '.join(counts)}; shown by recover REFERENCE or recover --search WORDS"
     nearest = "; ".join(f"{one_line(reference, 160)} ({why})" for reference, why in left_out.strongest)
     return [line, f"  nearest: {nearest}"] if nearest else [line]
-
-
-def percent(share: float) -> str:
-    """A share that is neither none nor all never reads as such."""
-    if 0 < share < 0.005:
-        return "<1%"
-    if 0.995 <= share < 1:
-        return ">99%"
-    return f"{share:.0%}"
 
 
 def _count(number: int, what: str) -> str:

@@ -94,6 +94,10 @@ class QuerySession:
                     self.catalogue.forget(reference.source.settings.name)
                 raise
 
+    def interrupt(self) -> None:
+        """End the statement that another thread runs: it fails with `LimitReached`. The next one gets a new process."""
+        self._worker.interrupt()
+
     def add_table(self, name: str, rows: pa.Table, types: Sequence[str] | None = None) -> str:
         """Keep rows as a temporary table; the name to write in SQL (`result.name`). For a `Result`, give its `table`
         and its `types`. A table of the same name is replaced."""

@@ -45,6 +45,7 @@ class WorkerProcess:
     def __init__(self, limits: WorkerLimits) -> None:
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
+        self._told_to_end: subprocess.Popen[bytes] | None = None
         self._lock = threading.RLock()
         self._idle: threading.Timer | None = None
 
@@ -106,13 +107,22 @@ class WorkerProcess:
 
     close = kill
 
+    def interrupt(self) -> None:
+        """End the process from another thread, in the middle of a statement, which then fails with `LimitReached`."""
+        # Not `kill`: that waits for the statement that is to be ended.
+        process = self._process
+        if process is not None:
+            self._told_to_end = process
+            process.kill()
+
     def start(self) -> None:
         """Start the process before it is needed, without waiting for it."""
         with self._lock:
             self._running()
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is None:
+        is_ending = self._process is self._told_to_end  # It may still look alive, and gives no answer any more.
+        if self._process is not None and not is_ending and self._process.poll() is None:
             return self._process
         if self._process is not None:
             self.kill()

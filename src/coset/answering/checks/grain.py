@@ -42,7 +42,12 @@ def check(examined: Examined) -> CheckResult:
         return CheckResult(NAME, "failed" if shape.keys else "doubt", detail)
     nulls = sum(1 for row in examined.rows if any(row[place] is None for place in keys))
     if nulls:
-        return CheckResult(NAME, "doubt", f"{nulls:,} rows have no {names}, though there is to be one row for each")
+        told = "1 row has" if nulls == 1 else f"{nulls:,} rows have"
+        behind = [references for place, references in enumerate(_references_behind(examined)) if place in keys]
+        return CheckResult(
+            NAME, "doubt", f"{told} no {names}, though there is to be one row for each",
+            tuple(sorted({reference for references in behind for reference in references})),
+        )  # fmt: skip
     return CheckResult(NAME, "passed", f"one row for each {names}")
 
 

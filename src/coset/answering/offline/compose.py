@@ -7,26 +7,17 @@ never does. Duplicates of one real thing are brought together by the key of thei
 
 from __future__ import annotations
 
-import datetime
-import re
+from collections.abc import Sequence
 
 from sqlglot import exp
 
-from coset.answering.offline.expressions import (
-    DIALECT,
-    identity,
-    is_number,
-    literal_like,
-    parsed,
-    stored,
-    used,
-)
+from coset.answering.offline.comparing import COMPARING, ends_of, equal, how_many, test
+from coset.answering.offline.expressions import DIALECT, identity, stored, used
 from coset.answering.offline.known import Known, Step
 from coset.answering.offline.outcome import NotSure
-from coset.answering.offline.plan import Condition, Filter, Linked, Output, Plan
+from coset.answering.offline.plan import AnyOf, Condition, Filter, Linked, Output, Plan
 from coset.routing.facts import ColumnFacts
 
-COMPARING: dict[str, type[exp.Binary]] = {">": exp.GT, ">=": exp.GTE, "<": exp.LT, "<=": exp.LTE, "=": exp.EQ}
 ROOT = "t0"
 
 
@@ -34,6 +25,9 @@ def compose(plan: Plan, known: Known) -> exp.Expr:
     if plan.both:
         sides = [_Statement(plan.having(condition), known).select() for condition in plan.both]
         return exp.intersect(*sides, dialect=DIALECT)
+    if plan.without:
+        kept, left_out = (_Statement(each, known).select() for each in (plan, plan.having(*plan.without)))
+        return exp.except_(kept, left_out, dialect=DIALECT)
     return _Statement(plan, known).select()
 
 
@@ -52,7 +46,7 @@ class _Statement:
             self._join(self.known.columns[reference].table)
         if plan.per is not None:
             self._join(plan.per)
-        conditions = [self._condition(each) for each in plan.filters]
+        conditions = self._conditions(plan.filters)
         query = exp.select(*self._projections(), dialect=DIALECT).from_(self._source(plan.table, ROOT))
         for table, alias, condition in self.joins:
             query = query.join(self._source(table, alias), on=condition, dialect=DIALECT)
@@ -80,7 +74,7 @@ class _Statement:
         for step in way.steps:
             if step.there not in self.aliases:
                 alias = self.aliases[step.there] = self._alias()
-                on = _equal(step, self.aliases[step.here], alias, self.known)
+                on = equal(step, self.aliases[step.here], alias, self.known)
                 self.joins.append((step.there, alias, on))
         return self.aliases[table]
 
@@ -94,6 +88,8 @@ class _Statement:
         plan = self.plan
         if plan.share:
             return [self._share()]
+        if plan.contrast is not None:
+            return self._contrast(*plan.contrast)
         return [self._named(output) for output in plan.outputs]
 
     def _named(self, output: Output) -> exp.Expr:
@@ -119,6 +115,20 @@ class _Statement:
             return exp.Count(this=exp.Distinct(expressions=[used(column, alias, "counted")]))
         return exp.func(output.function or "", used(column, alias, "ordered"), dialect=DIALECT)
 
+    def _contrast(self, one: Condition, comparison: str, other: Condition) -> list[exp.Expr]:
+        """The number of each of two parts of the rows, and whether they compare so."""
+        measure = self._aggregate(self.plan.outputs[0])
+        parts = [
+            exp.Filter(this=measure.copy(), expression=exp.Where(this=self._condition(each))) for each in (one, other)
+        ]
+        named = [
+            exp.alias_(part.copy(), str(each.values[0]), quoted=True)
+            for part, each in zip(parts, (one, other), strict=True)
+        ]
+        answer = COMPARING[comparison](this=parts[0], expression=parts[1])
+        word = "more" if comparison == ">" else "less"
+        return [*named, exp.alias_(answer, f"{one.values[0]} has {word}", quoted=True)]
+
     def _share(self) -> exp.Expr:
         part = exp.and_(*(self._condition(each) for each in self.plan.part), dialect=DIALECT)
         output = self.plan.outputs[0]
@@ -128,6 +138,10 @@ class _Statement:
             this=exp.cast(filtered, "DOUBLE", dialect=DIALECT),
             expression=exp.func("nullif", whole, exp.Literal.number(0)),
         )
+        if self.plan.percent:
+            return exp.alias_(
+                exp.Mul(this=exp.Literal.number(100), expression=exp.Paren(this=ratio)), "percent", quoted=True
+            )
         return exp.alias_(ratio, "share", quoted=True)
 
     def _grouped(self, query: exp.Select) -> exp.Select:
@@ -138,7 +152,7 @@ class _Statement:
             columns = [self.known.columns[group] for group in plan.groups]
             query = query.group_by(*(stored(c, self.aliases[c.table]) for c in columns), dialect=DIALECT)
             if plan.repeated is not None:
-                query = query.having(_counted(*plan.repeated), dialect=DIALECT)
+                query = query.having(how_many(*plan.repeated), dialect=DIALECT)
             return query
         if self.clustered and not plan.share and not any(output.function for output in plan.outputs):
             return query.group_by(identity(self.known, plan.table, ROOT), dialect=DIALECT)
@@ -154,30 +168,60 @@ class _Statement:
             key = exp.Max(this=key) if self.clustered else key
         else:
             key = self._aggregate(plan.order)
-        query = query.order_by(exp.Ordered(this=key, desc=plan.descending, nulls_first=False), dialect=DIALECT)
+        ordered = exp.Ordered(this=key, desc=plan.descending, nulls_first=False)
+        query = query.order_by(ordered.copy(), dialect=DIALECT)
+        if plan.ties and plan.limit is not None:
+            rank = exp.Window(this=exp.func("rank"), order=exp.Order(expressions=[ordered]))
+            query.set("qualify", exp.Qualify(this=exp.LTE(this=rank, expression=exp.Literal.number(plan.limit))))
+            return query
         return query.limit(plan.limit) if plan.limit is not None else query
 
     # Conditions
 
+    def _conditions(self, filters: Sequence[Filter]) -> list[exp.Expr]:
+        """One test for each; conditions on partners in one table are met by one and the same partner."""
+        partners: dict[str, list[Condition]] = {}
+        found: list[exp.Expr] = []
+        for each in filters:
+            if isinstance(each, Condition) and not each.negated and not each.apart:
+                table = self.known.columns[each.column].table
+                if table not in self.aliases:
+                    partners.setdefault(table, []).append(each)
+                    continue
+            if isinstance(each, Linked) and each.table in partners and not each.negated and each.comparison is None:
+                continue
+            found.append(self._condition(each))
+        return [*(self._linked(table, tuple(each), None) for table, each in partners.items()), *found]
+
     def _condition(self, condition: Filter) -> exp.Expr:
         if isinstance(condition, Linked):
-            found = self._linked(condition.table, (), condition)
+            found = self._linked(condition.table, condition.conditions, condition)
             return self._not(found) if condition.negated else found
+        if isinstance(condition, AnyOf):
+            return exp.or_(*(self._condition(each) for each in condition.conditions), dialect=DIALECT)
         column = self.known.columns[condition.column]
         if column.table in self.aliases:
-            test = _test(column, self.aliases[column.table], condition)
+            test = self._test(column, self.aliases[column.table], condition)
             return exp.not_(exp.func("coalesce", test, exp.false())) if condition.negated else test
         found = self._linked(column.table, (condition,), None)
         return self._not(found) if condition.negated else found
 
+    def _test(self, column: ColumnFacts, alias: str, condition: Condition) -> exp.Expr:
+        if condition.against is None:
+            return test(column, alias, condition)
+        inner = self._alias()
+        aggregate = exp.func(condition.against, used(column, inner, "ordered"), dialect=DIALECT)
+        whole = exp.select(aggregate).from_(self._source(column.table, inner))
+        return COMPARING[condition.comparison](this=used(column, alias, "ordered"), expression=exp.Subquery(this=whole))
+
     def _member(self, steps: tuple[Step, ...], here: str, conditions: tuple[Condition, ...]) -> exp.Expr:
         """`key IN (SELECT key FROM next WHERE next's key IN (...))`, one step of the way at a time."""
         alias = self._alias()
-        own, key = _ends(steps[0], here, alias, self.known)
+        own, key = ends_of(steps[0], here, alias, self.known)
         tests = (
             [self._member(steps[1:], alias, conditions)]
             if len(steps) > 1
-            else [_test(self.known.columns[each.column], alias, each) for each in conditions]
+            else [self._test(self.known.columns[each.column], alias, each) for each in conditions]
         )
         tests.append(exp.Not(this=exp.Is(this=key.copy(), expression=exp.null())))
         query = exp.select(key).from_(self._source(steps[0].there, alias)).where(*tests, dialect=DIALECT)
@@ -192,17 +236,17 @@ class _Statement:
             return self._member(way.steps, self.aliases[way.steps[0].here], conditions)
         aliases = {way.steps[0].there: self._alias()}
         first = way.steps[0]
-        own, key = _ends(first, self.aliases[first.here], aliases[first.there], self.known)
+        own, key = ends_of(first, self.aliases[first.here], aliases[first.there], self.known)
         query = exp.select(key).from_(self._source(first.there, aliases[first.there]))
         for step in way.steps[1:]:
             aliases[step.there] = self._alias()
-            on = _equal(step, aliases[step.here], aliases[step.there], self.known)
+            on = equal(step, aliases[step.here], aliases[step.there], self.known)
             query = query.join(self._source(step.there, aliases[step.there]), on=on, dialect=DIALECT)
-        tests = [_test(self.known.columns[each.column], aliases[table], each) for each in conditions]
+        tests = [self._test(self.known.columns[each.column], aliases[table], each) for each in conditions]
         query = query.where(*tests, exp.Not(this=exp.Is(this=key.copy(), expression=exp.null())), dialect=DIALECT)
         if counted.comparison not in (">", ">=", "="):
             raise NotSure("it is not clear whether those with none at all are meant too")
-        having = _counted(counted.comparison, counted.number)
+        having = how_many(counted.comparison, counted.number)
         query = query.group_by(key.copy(), dialect=DIALECT).having(having, dialect=DIALECT)
         return exp.In(this=own, query=exp.Subquery(this=query))
 
@@ -219,88 +263,3 @@ class _Statement:
         query = exp.select(key).from_(self._source(self.plan.table, alias)).where(inner, dialect=DIALECT)
         own = identity(self.known, self.plan.table, ROOT)
         return exp.not_(exp.In(this=own, query=exp.Subquery(this=query)))
-
-
-def _counted(comparison: str, number: int) -> exp.Expr:
-    return COMPARING[comparison](this=exp.Count(this=exp.Star()), expression=exp.Literal.number(number))
-
-
-def _ends(step: Step, here: str, there: str, known: Known) -> tuple[exp.Expr, exp.Expr]:
-    """Both keys of a join; where one is a number and the other a text, both as text."""
-    left, right = parsed(step.expression(step.here), here), parsed(step.expression(step.there), there)
-    columns = [known.columns.get(end) for end in (*step.relation.left_columns, *step.relation.right_columns)]
-    if step.relation.kind == "identity" and len({is_number(column) for column in columns if column}) > 1:
-        return exp.cast(left, "VARCHAR", dialect=DIALECT), exp.cast(right, "VARCHAR", dialect=DIALECT)
-    return left, right
-
-
-def _equal(step: Step, here: str, there: str, known: Known) -> exp.Expr:
-    left, right = _ends(step, here, there, known)
-    return exp.EQ(this=left, expression=right)
-
-
-def _test(column: ColumnFacts, alias: str, condition: Condition) -> exp.Expr:
-    if condition.dates is not None:
-        return _within(column, alias, condition)
-    if condition.comparison == "word":
-        pattern = exp.Literal.string(rf"\b{re.escape(str(condition.values[0]))}\b")
-        return exp.func("regexp_matches", stored(column, alias), pattern, dialect=DIALECT)
-    if condition.comparison == "like":
-        part = exp.Lower(this=exp.Literal.string(str(condition.values[0])))
-        return exp.func("contains", exp.Lower(this=stored(column, alias)), part, dialect=DIALECT)
-    values = [literal_like(column, value) for value in condition.values]
-    if condition.comparison == "between":
-        return exp.Between(this=used(column, alias, "ordered"), low=values[0], high=values[1])
-    if condition.comparison in (">", ">=", "<", "<="):
-        return COMPARING[condition.comparison](this=used(column, alias, "ordered"), expression=values[0])
-    expression = used(column, alias, "compared")
-    return (
-        exp.EQ(this=expression, expression=values[0])
-        if len(values) == 1
-        else exp.In(this=expression, expressions=values)
-    )
-
-
-def _within(column: ColumnFacts, alias: str, condition: Condition) -> exp.Expr:
-    """Days from the first up to the day after the last; a column of years is compared by the year."""
-    dates = condition.dates
-    if dates is None:
-        raise NotSure("there is no date to compare with")
-    expression = used(column, alias, "ordered")
-    first, last = dates.first, dates.last
-    if condition.comparison == ">":
-        first, last = last + datetime.timedelta(days=1) if last else None, None
-    elif condition.comparison == ">=":
-        last = None
-    elif condition.comparison == "<":
-        first, last = None, first - datetime.timedelta(days=1) if first else None
-    elif condition.comparison == "<=":
-        first = None
-    if is_number(column):
-        return _years(expression, first, last, column)
-    tests: list[exp.Expr] = []
-    if first is not None:
-        tests.append(exp.GTE(this=expression.copy(), expression=_day(first)))
-    if last is not None:
-        tests.append(exp.LT(this=expression.copy(), expression=_day(last + datetime.timedelta(days=1))))
-    return exp.and_(*tests, dialect=DIALECT)
-
-
-def _years(
-    expression: exp.Expr, first: datetime.date | None, last: datetime.date | None, column: ColumnFacts
-) -> exp.Expr:
-    whole = (first is None or (first.month, first.day) == (1, 1)) and (
-        last is None or (last.month, last.day) == (12, 31)
-    )
-    if not whole or "year" not in column.name.lower():
-        raise NotSure(f"'{column.name}' holds no days to compare with")
-    tests: list[exp.Expr] = []
-    if first is not None:
-        tests.append(exp.GTE(this=expression.copy(), expression=exp.Literal.number(first.year)))
-    if last is not None:
-        tests.append(exp.LTE(this=expression.copy(), expression=exp.Literal.number(last.year)))
-    return exp.and_(*tests, dialect=DIALECT)
-
-
-def _day(day: datetime.date) -> exp.Expr:
-    return exp.cast(exp.Literal.string(day.isoformat()), "DATE", dialect=DIALECT)

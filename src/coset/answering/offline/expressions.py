@@ -30,6 +30,30 @@ def is_number(column: ColumnFacts) -> bool:
     return column_kind(column.type) == "integer" or base in ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
 
 
+NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DOUBLE", "FLOAT", "DECIMAL")
+
+
+def holds_numbers(column: ColumnFacts) -> bool:
+    """Whether a column can be compared and ordered as numbers: as it is, or by the expression that cleans it."""
+    return is_number(column) or any(
+        cleaning.kind in ORDERED and cleaning.expression and (cleaning.type or "").upper().startswith(NUMERIC)
+        for cleaning in column.cleaning
+    )
+
+
+def holds_years(column: ColumnFacts) -> bool:
+    """Whether the numbers of a column are years: by its name, or because all of them could be."""
+    if not is_number(column):
+        return False
+    if "year" in column.name.lower():
+        return True
+    try:
+        first, last = float(column.minimum or ""), float(column.maximum or "")
+    except ValueError:
+        return False
+    return 1500 <= first <= last <= 2100 and first.is_integer() and last.is_integer()
+
+
 def parsed(expression: str, alias: str) -> exp.Expr:
     """An expression of the state over the columns of one table, which is read under an alias."""
     try:
@@ -58,12 +82,12 @@ def used(column: ColumnFacts, alias: str, use: Use) -> exp.Expr:
     return expression if use == "shown" else _cleaned(column, expression, use)
 
 
-def literal_like(column: ColumnFacts, value: str | float) -> exp.Expr:
+def literal_like(column: ColumnFacts, value: str | float, *, ordered: bool = False) -> exp.Expr:
     """A value brought to the form in which the cleaned column is compared."""
     if isinstance(value, float):
         plain = int(value) if value.is_integer() else value
         number = exp.Literal.number(plain)
-        return number if is_number(column) else exp.Literal.string(str(plain))
+        return number if is_number(column) or ordered else exp.Literal.string(str(plain))
     if is_number(column):
         return exp.cast(exp.Literal.string(value), column.type, dialect=DIALECT)
     return _cleaned(column, exp.Literal.string(value), "compared")

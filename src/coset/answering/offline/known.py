@@ -7,12 +7,13 @@ and those that join them. Knows no question beyond the view that it was routed t
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 
-from coset.answering.offline.lexicon import CODE_WORDS, UNIT_WORDS
-from coset.identities.words import singular
-from coset.routing.anchors.text_forms import in_full, plain_words, stem
+from coset.answering.offline.naming import Named, NameIndex, add_column, key, name_words
+from coset.identities.inventory import Inventory
+from coset.identities.lexicon import Lexicon
+from coset.routing.anchors.text_forms import in_full, plain_words
 from coset.routing.facts import ColumnFacts, RelationFacts, TableFacts
 from coset.routing.join_plan import NOT_IN_SQL, weight
 from coset.routing.objects_of_state import StateObjects
@@ -24,16 +25,10 @@ LEAST_CONFIDENCE = 0.5
 MOST_STEPS = 3
 ENTITY = 0.6
 """From this membership on, a table may be called by the name of its entity."""
+NAMED_WAY = 0.4
+"""How much shorter a step to a table is that the question names."""
 CLOSE = 0.12
 """Two ways whose costs differ by less are equally good: then neither is taken."""
-
-
-@dataclass(frozen=True)
-class Named:
-    """An object that some words name; `quality` is 1 for its full name, less for a shorter or looser form."""
-
-    reference: str
-    quality: float
 
 
 @dataclass(frozen=True)
@@ -70,18 +65,10 @@ class Way:
         return all(step.to_one for step in self.steps)
 
 
-def key(words: tuple[str, ...]) -> str:
-    return " ".join(stem("id" if word == "ids" else word) for word in words if word not in ("of", "the", "a"))
-
-
-def compact(words: tuple[str, ...]) -> str:
-    return "".join(singular(word) for word in words if word not in ("of", "the", "a"))
-
-
 class Known:
     """The tables and columns that may be used, looked up by words."""
 
-    def __init__(self, objects: StateObjects, view: EvidenceView) -> None:
+    def __init__(self, objects: StateObjects, view: EvidenceView, inventory: Inventory) -> None:
         shown = {table.reference for table in view.tables}
         if len(objects.tables) > WHOLE:
             near = {
@@ -103,9 +90,14 @@ class Known:
         self.facet_words: set[str] = set()
         """Words by which facts inside texts are known: they may stand before a code that is looked for in a text."""
         self.scores = {column.reference: column.score for table in view.tables for column in table.columns}
-        self._named: dict[str, dict[str, dict[str, float]]] = {
-            "table": defaultdict(dict), "column": defaultdict(dict), "source": defaultdict(dict),
-        }  # fmt: skip
+        lexicon = _lexicon(inventory)
+        self.names = {
+            "table": NameIndex("entity", lexicon),
+            "column": NameIndex("attribute", lexicon),
+            "source": NameIndex("entity", lexicon),
+        }
+        self._ways: dict[str, dict[str, Way]] = {}
+        self._favoured: frozenset[str] = frozenset()
         for reference, table in self.tables.items():
             self._add_table(reference, table, objects)
         self._relations = {
@@ -119,42 +111,36 @@ class Known:
 
     def _add_table(self, reference: str, table: TableFacts, objects: StateObjects) -> None:
         own = in_full(plain_words(table.name))
-        self._name("source", in_full(plain_words(table.source)), table.source, 1.0)
-        self._name("table", own, reference, 1.0)
-        role = objects.role(reference)
-        if role is not None and role.membership >= ENTITY and table.primary_key:
-            self._name("table", in_full(plain_words(role.identity)), reference, 0.7)
+        tables, columns = self.names["table"], self.names["column"]
+        self.names["source"].add(in_full(plain_words(table.source)), table.source, 1.0)
+        tables.add(own, reference, 1.0)
+        tables.add_parts(own, (), reference)
         for column in objects.columns(reference):
             if column.kind == "facet":
                 self.facet_words.update(key((word,)) for word in plain_words(column.name.rpartition("#")[2]))
                 continue
             self.columns[column.reference] = column
-            words = in_full(plain_words(column.name))
-            self._column(words, own, column.reference, 1.0)
-            if len(words) > 1 and words[-1] in UNIT_WORDS:
-                self._column(words[:-1], own, column.reference, 0.95)
-            if "in" in words[1:]:  # `price in dollars`
-                self._column(words[: words.index("in", 1)], own, column.reference, 0.95)
-            if len(words) > 2 and words[-1] in CODE_WORDS:
-                self._column(words[:-1], own, column.reference, 0.8)
-
-    def _column(self, words: tuple[str, ...], table: tuple[str, ...], reference: str, quality: float) -> None:
-        self._name("column", words, reference, quality)
-        if key(words[: len(table)]) == key(table) and len(words) > len(table):
-            self._name("column", words[len(table) :], reference, 0.95 * quality)
-        else:
-            self._name("column", (*table, *words), reference, quality)
-
-    def _name(self, kind: str, words: tuple[str, ...], reference: str, quality: float) -> None:
-        for form in (key(words), compact(words)):
-            if form:
-                held = self._named[kind][form]
-                held[reference] = max(held.get(reference, 0.0), quality)
+            add_column(columns, column.name, own, column.reference)
+            role = column.roles.get("attribute")
+            if role is not None and role.membership >= ENTITY:
+                columns.add_role(columns.lexicon.inventory.ids("attribute").index(role.identity), column.reference)
+        identifier = self.key_of(reference)
+        role = objects.role(reference)
+        if role is not None and role.membership >= ENTITY and identifier is not None:
+            tables.add(in_full(plain_words(role.identity)), reference, 0.7, "role")
+            tables.add_role(tables.lexicon.inventory.ids("entity").index(role.identity), reference)
+        # `products_for_hire` with the key `product_id` holds products.
+        words = name_words(identifier.name) if identifier is not None else ()
+        if len(words) > 1 and words[-1] in ("id", "code", "number"):
+            tables.add(words[:-1], reference, 0.8, "key")
 
     def named(self, kind: str, words: tuple[str, ...]) -> tuple[Named, ...]:
         """The objects that these words name, the best names first."""
-        found = self._named[kind].get(key(words)) or self._named[kind].get(compact(words)) or {}
-        return tuple(Named(*each) for each in sorted(found.items(), key=lambda each: (-each[1], each[0])))
+        return self.names[kind].find(words)
+
+    def named_loosely(self, kind: str, words: tuple[str, ...]) -> tuple[Named, ...]:
+        """The objects of whose name these words are a part, or whose role they mean."""
+        return self.names[kind].find_loosely(words)
 
     def columns_of(self, table: str) -> list[ColumnFacts]:
         return [column for column in self.columns.values() if column.table == table]
@@ -171,7 +157,8 @@ class Known:
         """The one column that says what a row of the table is called."""
         own = [column for column in self.columns_of(table) if column.kind == "column"]
         table_words = in_full(plain_words(self.tables[table].name))
-        plain = [c for c in own if key(in_full(plain_words(c.name))) in ("name", f"{key(table_words)} name", "title")]
+        called = {key(words) for words in (("name",), (*table_words, "name"), ("title",), (*table_words, "title"))}
+        plain = [c for c in own if key(name_words(c.name)) in called]
         if len(plain) == 1:
             return plain[0]
         by_role = [c for c in own if "attribute" in c.roles and c.roles["attribute"].identity == "name"]
@@ -187,8 +174,18 @@ class Known:
         ]
         return found[0] if len(found) == 1 else None
 
+    def favour(self, tables: frozenset[str]) -> None:
+        """Ways through tables that the question names are shorter."""
+        self._favoured = tables
+        self._ways = {}
+
     def ways(self, start: str) -> dict[str, Way]:
         """The cheapest way to every table that is reached by one way alone: equal ways are left out."""
+        if start not in self._ways:
+            self._ways[start] = self._find_ways(start)
+        return self._ways[start]
+
+    def _find_ways(self, start: str) -> dict[str, Way]:
         settled: dict[str, Way] = {}
         second: dict[str, float] = {}
         waiting: list[tuple[float, int, str, tuple[Step, ...]]] = [(0.0, 0, start, ())]
@@ -211,10 +208,16 @@ class Known:
                 shares = not step.to_one and any(each.to_one and not each.one_to_one for each in steps)
                 if there not in passed and not shares:
                     number += 1
-                    heapq.heappush(waiting, (round(cost + weight(relation), 9), number, there, (*steps, step)))
+                    length = weight(relation) * (NAMED_WAY if there in self._favoured else 1.0)
+                    heapq.heappush(waiting, (round(cost + length, 9), number, there, (*steps, step)))
         return {
             table: way for table, way in settled.items() if table == start or second.get(table, 1e9) - way.cost >= CLOSE
         }
+
+
+@lru_cache(maxsize=4)
+def _lexicon(inventory: Inventory) -> Lexicon:
+    return Lexicon(inventory)
 
 
 def _strongest(relations: tuple[RelationFacts, ...]) -> list[RelationFacts]:

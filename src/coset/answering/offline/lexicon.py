@@ -10,7 +10,8 @@ from typing import Literal
 
 Operator = Literal[
     "count", "distinct", "avg", "sum", "max", "min", "most", "least", "commonest", "each", "order", "descending",
-    "ascending",
+    "ascending", "neither", "largest", "smallest", "everything", "more", "fewer",
+    "than",
     ">", ">=", "<", "<=", "=", "between", "not", "and", "or", "both", "share", "of", "from", "top",
     "like", "clause", "all", "sentence",
 ]  # fmt: skip
@@ -22,40 +23,65 @@ _PHRASES: dict[Operator, str] = {
     "sum": "total|sum|sum of|total of|combined|overall",
     "max": "maximum|max|highest|largest|greatest|biggest|latest",
     "min": "minimum|min|lowest|smallest|earliest",
-    "most": "most|most number of|largest number of|greatest number of|highest number of|maximum number of",
-    "least": "fewest|least|smallest number of|lowest number of",
-    "commonest": "most common|most frequent|most popular|most frequently used|most commonly used|most used",
+    "most": "most|most number of|largest number of|greatest number of|highest number of|biggest number of|"
+            "the most number of|most of",
+    "least": "fewest|least|smallest number of|lowest number of|least number of|fewest number of",
+    "commonest": "most common|most frequent|most popular|most frequently used|most commonly used|most used|"
+                 "most often used",
     "each": "each|for each|of each|in each|per|for every|every|by each|with each|grouped by|corresponding to each",
     "order": "ordered by|sorted by|sort by|order by|in order by|in order of|listed by|sorted in|ordered in|order of|"
-             "arranged by",
+             "arranged by|ordered|sorted|order|sort|sort the list by|order the list by|sorted in the|ordered in the|"
+             "ranked by",
     "descending": "descending|descending order of|in descending order of|in descending order|descending order|"
-                  "from high to low|decreasing order|in decreasing order of",
+                  "from high to low|decreasing order|in decreasing order of|in decreasing order|descending by|"
+                  "in the descending order of|in the descending order|from highest to lowest|from most to least|"
+                  "decreasing|by decreasing|"
+                  "in descending alphabetical order of|in descending alphabetical order|in reverse alphabetical order",
     "ascending": "ascending|ascending order of|in ascending order of|in ascending order|ascending order|alphabetically|"
                  "in alphabetical order|in alphabetical order of|in the alphabetical order of|alphabetical order|"
-                 "alphabetical order of|lexicographical order|in lexicographical order|in ascending alphabetical order",
+                 "alphabetical order of|lexicographical order|in lexicographical order|in ascending alphabetical order|"
+                 "in alphabetic order|in alphabetic order of|ascending by|in the ascending order of|from low to high|"
+                 "in the ascending order|from lowest to highest|in increasing order|in increasing order of|"
+                 "increasing|by increasing|"
+                 "in lexicographic order|in lexicographic order of|in lexicographical order of|in ascending order by|"
+                 "in ascending alphabetical order of",
     ">": "more than|greater than|over|above|higher than|larger than|exceeding|bigger than|older than|longer than|"
-         "is more than|is greater than|is larger than|is above|is over|is higher than|after",
-    ">=": "at least|no less than|not less than|or more|since",
+         "is more than|is greater than|is larger than|is above|is over|is higher than|after|later than|are above|"
+         "are greater than|are higher than|are larger than|are more than|are over",
+    ">=": "at least|no less than|not less than|or more|since|or above|or higher|or later|or greater|as least",
     "<": "less than|under|below|lower than|smaller than|fewer than|younger than|shorter than|is less than|is below|"
-         "is lower than|is smaller than|before",
-    "<=": "at most|no more than|not more than|up to",
+         "is lower than|is smaller than|before|earlier than|are below|are less than|are lower than|are smaller than|"
+         "are under",
+    "<=": "at most|no more than|not more than|up to|or less|or fewer|or below|or lower|or earlier|not exceeding",
     "=": "exactly|equal to|equals|is|are|was|named|called|is called|is named|with the name|by the name of",
     "between": "between|ranging from",
     "not": "not|never|no|without|do not have|does not have|did not|do not|does not|don t|doesn t|didn t|have no|"
            "has no|have not|has not|isn t|aren t|is not|are not|that are not|who are not|have never|has never|"
-           "do not have any|does not have any|don t have any|without any|did not have any|don t have|have not had",
-    "and": "and|as well as|along with|together with|also",
-    "or": "or",
+           "do not have any|does not have any|don t have any|without any|did not have any|don t have|have not had|"
+           "but not|other than|except|excluding|which are not|do not have a|does not have a|never had|have never had",
+    "and": "and|as well as|along with|together with|also|but|and also|but also|plus|and then",
+    "or": "or|nor",
+    "neither": "neither|neither of",
     "both": "both",
     "share": "what share of|share of|percentage of|what percentage of|proportion of|fraction of|what percent of|"
              "percent of|what fraction of|what proportion of",
     "of": "of|s|for all|of all|of all the|for all the|of the|for the|for",
     "from": "comes from|come from|came from|is from|are from|belong to|belongs to",
     "top": "top|first",
-    "like": "containing|contains|contain|starting with|ending with|like|includes the word|containing the word",
+    "like": "containing|contains|contain|like|includes the word|containing the word|contain the word|contains the word|"
+            "contain the string|contains the string|contain the substring|contains the substring|with the substring|"
+            "containing the substring|containing the letter|contain the letter|contain letter|contains the letter|"
+            "have the word|has the word|have the substring|has the substring|with the word|with substring|"
+            "include the word|including the word|contains substring|contain substring|containing substring",
     "clause": "with|whose|that|who|where|having|which have|which has|that have|that has|who have|who has|has|have|had|"
               "when|from|in the|in|at|on|of the|which",
-    "all": "all the|all|either|across all|across",
+    "more": "more|higher|greater|larger|bigger",
+    "fewer": "fewer|less|lower|smaller",
+    "than": "than",
+    "everything": "all information about|all the information about|all information of|all info about|everything about|"
+                  "information about|the information about|all the information of|all the details of|all details of|"
+                  "all details about|all the details about|information on|all information on|all columns of",
+    "all": "all the|all|either|across all|across|in total|in all|any of|any of the|every single",
 }  # fmt: skip
 
 OPERATORS: dict[tuple[str, ...], Operator] = {
@@ -74,7 +100,11 @@ FILLERS = frozenset(
     published submit submitted teach teaches taught take takes took taken offer offers offered contain contained
     include included includes associated corresponding correspond corresponds related affiliated produce produces
     produced own owns owned attend attends attended participate participates participated play plays played study
-    studies studied stay stays stayed invest invested listed currently
+    studies studied stay stays stayed invest invested listed currently as compute calculate select return returns
+    his her he she him hers record records database received receives receive involved appear appeared happened
+    happen occurred occur showed given shown within entire whole respective also along together among
+    really altogether values value being such see query would
+    serve serves served run runs
     """.split()  # noqa: SIM905 - a list of words is read best as words
 )  # fmt: skip
 """Asking verbs, articles, and light verbs that only say that one thing stands in relation to another."""
@@ -85,7 +115,24 @@ NUMBERS = {
 }  # fmt: skip
 UNIT_WORDS = frozenset(
     """eur usd gbp cents cent euro euros dollars dollar kg g km cm mm m mb gb ms sec percent million millions billion
-    billions""".split()  # noqa: SIM905
+    billions feet foot ft inch inches metres meters metre meter miles mile lbs pounds celsius""".split()  # noqa: SIM905
 )
 """Words at the end of a column's name that say its unit, and that nobody repeats in a question."""
 CODE_WORDS = frozenset(("code", "id", "number", "no"))
+COUNT_WORDS = frozenset(("number", "count", "total", "amount", "quantity"))
+NAMING_WORDS = frozenset(
+    "name names number numbers code codes id ids title titles value values amount type types".split()  # noqa: SIM905
+)
+"""Words that may follow what names a column already: `director names`, `classroom number`."""
+
+ADJECTIVES: dict[str, tuple[str, ...]] = {
+    "tall": ("height",), "heavy": ("weight",), "light": ("weight",), "old": ("age",), "young": ("age",),
+    "expensive": ("price", "cost"), "costly": ("cost", "price"), "cheap": ("price", "cost"),
+    "long": ("length", "duration"), "short": ("height", "length", "duration"), "fast": ("speed",), "slow": ("speed",),
+    "rich": ("wealth",), "populous": ("population",), "recent": ("date", "year", "time"), "new": ("date", "year"),
+}  # fmt: skip
+"""What an adjective compares: the words that name such a column."""
+LESS = frozenset(("light", "young", "cheap", "short", "slow"))
+"""Adjectives that mean little of it."""
+SEXES = {"female": ("f", "female"), "male": ("m", "male"), "woman": ("f", "female"), "man": ("m", "male"),
+         "girl": ("f", "female"), "boy": ("m", "male")}  # fmt: skip

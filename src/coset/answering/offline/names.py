@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from coset.answering.offline.expressions import is_number
-from coset.answering.offline.known import Known, Named
+from coset.answering.offline.chunks import Chunk
+from coset.answering.offline.expressions import holds_numbers, is_number
+from coset.answering.offline.known import Known
+from coset.answering.offline.naming import Named
 from coset.answering.offline.outcome import NotSure
 from coset.answering.offline.plan import Output
-from coset.answering.offline.reading import Chunk
 from coset.answering.offline.slots import Slots
+from coset.routing.anchors.text_forms import normalised
 from coset.routing.facts import ColumnFacts, TableFacts
 
+Doubt = str
+"""What makes an answer less sure, in the words of `certainty`."""
 MEASURES = frozenset(("amount", "price", "cost", "revenue", "total"))
 
 
@@ -23,11 +27,14 @@ class Names:
     def __init__(self, slots: Slots, known: Known) -> None:
         self.slots, self.known = slots, known
         self.said: list[str] = []
+        self.doubts: list[Doubt] = []
         self.sources = self._sources_of_nouns()
         tables = [chunk for chunk in self._nouns() if chunk.kind == "table"]
         self.mentioned = {
             named.reference for chunk in tables for named in self._candidates(chunk) if named.quality >= 0.95
         }
+        hinted = {named.reference for hint in slots.hints for named in hint.tables}
+        known.favour(frozenset(self.mentioned | hinted))
 
     def _nouns(self) -> list[Chunk]:
         slots = self.slots
@@ -65,7 +72,12 @@ class Names:
         best = [named for named in candidates if named.quality == candidates[0].quality]
         if len(best) > 1:
             raise NotSure(f"'{chunk.text}' may be {' or '.join(n.reference for n in best[:3])}")
+        self._doubt_name(best[0])
         return best[0].reference
+
+    def _doubt_name(self, named: Named) -> None:
+        if named.how != "name":
+            self.doubts.append(named.how)
 
     def _nearest_table(self, chunk: Chunk, start: str) -> str:
         """The table of that name or entity that is nearest by joins on which each row has one partner."""
@@ -83,10 +95,12 @@ class Names:
     def _column(
         self, chunk: Chunk, context: Iterable[Chunk], table: str | None = None, near_tables: set[str] | None = None
     ) -> ColumnFacts:
-        if chunk.kind != "column":
+        if chunk.kind not in ("column", "hint"):
             raise NotSure(f"'{chunk.text}' is a table: which of its columns is meant?")
-        named = self._candidates(chunk)
-        columns = {n.reference: (self.known.columns[n.reference], n.quality) for n in named}
+        named = {n.reference: n for n in self._candidates(chunk)}
+        if self._counts_a_table(chunk):
+            self.doubts.append("counter or count")
+        columns = {n.reference: (self.known.columns[n.reference], n.quality) for n in named.values()}
         asked_tables = {
             n.reference
             for c in context
@@ -95,7 +109,17 @@ class Names:
             if n.quality == self._candidates(c)[0].quality
         }
         everywhere = {column.table for column, _ in columns.values()}
-        for allowed in (near_tables or set(), {table} if table else set(), asked_tables, self.mentioned, everywhere):
+        own = self._owner_tables(chunk)
+        if own and not {column.table for column, _ in columns.values()} & (own[0] | own[1]):
+            loose = self.known.named_loosely("column", tuple(normalised(chunk.text).split()))
+            fitting_loose = [n for n in loose if self.known.columns[n.reference].table in own[0]]
+            if fitting_loose:
+                named = {n.reference: n for n in fitting_loose}
+                columns = {n.reference: (self.known.columns[n.reference], n.quality) for n in fitting_loose}
+            else:
+                self.doubts.append("not of its table")
+        nearest = (*own, near_tables or set(), {table} if table else set(), asked_tables)
+        for allowed in (*nearest, self.mentioned, everywhere):
             fitting = [(q, c) for c, q in columns.values() if c.table in allowed]
             if fitting:
                 best = max(q for q, _ in fitting)
@@ -105,8 +129,33 @@ class Names:
                 if len(top) > 1:
                     raise NotSure(f"'{chunk.text}' may be {' or '.join(sorted(c.reference for c in top)[:3])}")
                 self._say(chunk, top[0].reference)
+                if own and top[0].table not in own[0] and top[0].table in own[1]:
+                    self.doubts.append("of a table beside")
+                self._doubt_name(named[top[0].reference])
                 return top[0]
         raise NotSure(f"'{chunk.text}' names no column that can be used here")
+
+    def _counts_a_table(self, chunk: Chunk) -> bool:
+        """Whether `number of hosts` may be a stored number as well as a count of rows."""
+        words = tuple(normalised(chunk.text).split())
+        if chunk.kind == "table":
+            same = [self.known.columns[named.reference] for named in self.known.named("column", words)]
+            return bool(self.known.named("column", ("number", *words))) or any(
+                column.table in {named.reference for named in chunk.named} and is_number(column) for column in same
+            )
+        return words[0] == "number" and bool(
+            self.known.named("table", words[2:] if words[1:2] == ("of",) else words[1:])
+        )
+
+    def _owner_tables(self, chunk: Chunk) -> tuple[set[str], ...]:
+        """The table that the column was said to be of, then those of which each of its rows has one row."""
+        owner = self.slots.owners.get(id(chunk))
+        if owner is None:
+            return ()
+        best = self._candidates(owner)
+        tables = {named.reference for named in best if named.quality == best[0].quality}
+        ways = [self.known.ways(table) for table in tables]
+        return tables, {table for each in ways for table, way in each.items() if way.to_one}
 
     def _declared_end(self, columns: list[ColumnFacts]) -> list[ColumnFacts]:
         """Of columns that are all one key, the one where it is the key."""
@@ -144,13 +193,13 @@ class Names:
             self.said.append(line)
 
     def _is_ordered(self, column: ColumnFacts) -> bool:
-        return is_number(column) or is_date(column)
+        return holds_numbers(column) or is_date(column)
 
     def _numbers(self, outputs: Sequence[Output]) -> None:
         for output in outputs:
             if output.column and output.function in ("avg", "sum"):
                 column = self.known.columns[output.column]
-                if not is_number(column) or self.known.key_of(column.table) == column:
+                if not holds_numbers(column) or self.known.key_of(column.table) == column:
                     raise NotSure(f"'{column.name}' holds no numbers to add up")
 
     def _is(self, chunk: Chunk, table: str) -> bool:

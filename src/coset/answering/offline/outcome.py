@@ -25,8 +25,14 @@ class Answered:
     shape: PinnedShape
     reading: tuple[str, ...]
     """Each part of the question with what it was taken for, in words."""
+    steps: tuple[str, ...]
+    """What was done, one step after the other, in words."""
     checks: tuple[CheckResult, ...]
     view: EvidenceView
+    confidence: float
+    """How often answers that were read so are right, as counted on databases with known answers."""
+    doubts: tuple[str, ...] = ()
+    """What made it less than certain, by name; `certainty.in_words` says it in words."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,8 @@ class Declined:
     sql: str = ""
     """The statement that was not trusted, where there was one."""
     checks: tuple[CheckResult, ...] = ()
+    confidence: float | None = None
+    """How sure the answer would have been, where it was only not sure enough."""
 
 
 class NotSure(CosetError):

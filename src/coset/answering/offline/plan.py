@@ -23,6 +23,10 @@ class Condition:
     values: tuple[str | float, ...] = ()
     dates: DateRange | None = None
     negated: bool = False
+    against: Function | None = None
+    """Compared with this aggregate of the column itself, over its whole table."""
+    apart: bool = False
+    """Whether another partner may meet it than the one that meets the other conditions."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,14 @@ class Linked:
     number: int = 0
 
 
-Filter = Condition | Linked
+@dataclass(frozen=True)
+class AnyOf:
+    """Rows that meet at least one of these."""
+
+    conditions: tuple[Condition, ...]
+
+
+Filter = Condition | Linked | AnyOf
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,7 @@ class Plan:
     part: tuple[Filter, ...] = ()
     """For a share: the conditions of the part, over rows that meet `filters`."""
     share: bool = False
+    percent: bool = False
     groups: tuple[str, ...] = ()
     """Columns that are grouped by."""
     per: str | None = None
@@ -65,6 +77,8 @@ class Plan:
     order: Output | None = None
     descending: bool = False
     limit: int | None = None
+    ties: bool = False
+    """Whether all that share the last place are meant."""
     entities: bool = False
     """Whether the rows of `table` are counted or listed as real things: duplicates are then one."""
     distinct: bool = False
@@ -72,6 +86,11 @@ class Plan:
     """How many rows a group must have."""
     both: tuple[Condition, ...] = ()
     """Conditions on one column that no single row can meet together: the outputs must have rows for each."""
+
+    contrast: tuple[Condition, Comparison, Condition] | None = None
+    """Two parts of the rows whose one output is compared."""
+    without: tuple[Condition, ...] = ()
+    """What is listed must have no row that meets these."""
 
     def having(self, *filters: Filter) -> Plan:
         return replace(self, filters=(*self.filters, *filters))

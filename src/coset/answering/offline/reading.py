@@ -7,54 +7,31 @@ that is none of these raises `NotSure`: a question that is understood in part is
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal
 
-from coset.answering.offline.known import Known, Named, key
-from coset.answering.offline.lexicon import FILLERS, LONGEST, NUMBERS, OPERATORS, Operator
+from coset.answering.offline.chunks import Chunk, StoredValue
+from coset.answering.offline.forms import Words
+from coset.answering.offline.known import Known
+from coset.answering.offline.lexicon import FILLERS, LONGEST, NAMING_WORDS, NUMBERS, OPERATORS
+from coset.answering.offline.naming import Named, key
 from coset.answering.offline.outcome import NotSure
 from coset.identities.words import singular
-from coset.routing.anchors.dates import DateRange
 from coset.routing.anchors.index import AnchorIndex
 from coset.routing.anchors.match_codes import code_sightings
 from coset.routing.anchors.match_names import name_sightings
 from coset.routing.anchors.match_values import value_sightings
-from coset.routing.anchors.phrases import Phrase, ReadQuestion, Word, read_question
+from coset.routing.anchors.phrases import ReadQuestion, Word, read_question
 from coset.routing.anchors.settings import SearchSettings
 from coset.routing.anchors.sightings import Lookup, Sighting
 from coset.routing.anchors.source_search import search_sources
 from coset.session.query_session import QuerySession
 
-Kind = Literal["operator", "table", "column", "source", "value", "number", "date"]
 LONGEST_NAME = 6
 SURE = ("exact", "normalised", "searched", "dictionary")
+_EDGES = frozenset(("of", "the", "a", "and", "in", "all", "each", "for", "by", "to", "or"))
+_BEFORE_VERBS = frozenset(("who", "that", "which", "to", "did", "do", "does", "not", "never", "can", "they", "ever"))
+_NAMES = frozenset(("name", "names", "title", "titles", "type", "types"))
+_MEMBERS = frozenset(("member", "members"))
 _COMMA = re.compile(r"\s*,\s*|\s*;\s*")
-
-
-@dataclass(frozen=True)
-class StoredValue:
-    """A value as it is stored, and the column that holds it."""
-
-    column: str
-    value: str
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some words of the question and what they may mean."""
-
-    kind: Kind
-    text: str
-    operator: Operator | None = None
-    named: tuple[Named, ...] = ()
-    values: tuple[StoredValue, ...] = ()
-    number: float | None = None
-    dates: DateRange | None = None
-    quoted: bool = False
-    code: bool = False
-
-    def is_operator(self, *operators: str) -> bool:
-        return self.kind == "operator" and self.operator in operators
 
 
 def read(question: str, known: Known, index: AnchorIndex, session: QuerySession) -> tuple[Chunk, ...]:
@@ -85,102 +62,139 @@ def _is_sure(sighting: Sighting) -> bool:
     return sighting.kind in ("value", "code") and sighting.match in SURE
 
 
-class _Reader:
+class _Reader(Words):
     """Goes through the words once, always taking the longest piece that means something."""
 
-    def __init__(self, asked: ReadQuestion, known: Known, values: dict[tuple[int, int], list[StoredValue]]) -> None:
-        self.asked, self.known, self.values = asked, known, values
-        self.words: tuple[Word, ...] = asked.words
-        self.normal = tuple(word.normal for word in asked.words)
-        self.phrases: dict[int, list[Phrase]] = {}
-        for phrase in asked.phrases:
-            self.phrases.setdefault(phrase.first, []).append(phrase)
-
     def chunks(self) -> tuple[Chunk, ...]:
-        found: list[Chunk] = []
+        found = self.found
         place = 0
         while place < len(self.words):
             if place and found and _COMMA.fullmatch(self._gap(place)) and not found[-1].is_operator("and"):
                 found.append(Chunk("operator", ",", operator="and"))
             if place and set(self._gap(place)) & set(".?!") and found:
                 found.append(Chunk("operator", ".", operator="sentence"))
-            length, chunk = self._longest(place)
-            if chunk is not None:
-                found.append(chunk)
+            if self._is_naming_again(place):
+                place += 1
+                continue
+            length, chunks = (
+                self._full_name(place) or self._coordinated(place) or self._adjective(place) or self._longest(place)
+            )
+            found += chunks
             place += length
         return tuple(found)
 
-    def _gap(self, place: int) -> str:
-        return self.asked.text[self.words[place - 1].end : self.words[place].begin]
+    def _is_naming_again(self, place: int) -> bool:
+        """`pilot names`, where the pilot is a column: the names are its values."""
+        if self.normal[place] not in ("name", "names") or not place or self._gap(place).strip():
+            return False
+        before = self.found[-1] if self.found else None
+        return before is not None and before.kind == "column" and before.text.endswith(self.words[place - 1].text)
 
-    def _longest(self, place: int) -> tuple[int, Chunk | None]:
+    def _longest(self, place: int) -> tuple[int, list[Chunk]]:
         for phrase in self.phrases.get(place, ()):
             if phrase.kind == "quoted":
                 held = tuple(self.values.get((phrase.first, phrase.last), ()))
-                return phrase.last - place, Chunk("value", phrase.text, values=held, quoted=True)
+                held = self._as_written(held, tuple(phrase.normal.split()))
+                if not held and (parts := self._person(phrase)):
+                    return phrase.last - place, parts
+                return phrase.last - place, [Chunk("value", phrase.text, values=held, quoted=True)]
         for phrase in self.phrases.get(place, ()):
             if phrase.dates is not None:
-                return phrase.last - place, Chunk("date", phrase.text, dates=phrase.dates)
+                return phrase.last - place, [Chunk("date", phrase.text, dates=phrase.dates)]
         for phrase in self.phrases.get(place, ()):
             if phrase.quantity is not None:
                 held = tuple(self.values.get((phrase.first, phrase.last), ()))
-                return phrase.last - place, Chunk("number", phrase.text, number=phrase.quantity.value, values=held)
-        operator = next(
-            (
-                n
-                for n in range(min(LONGEST, len(self.words) - place), 0, -1)
-                if self.normal[place : place + n] in OPERATORS and self._closed(place, n)
-            ),
-            0,
-        )
-        for length in range(LONGEST_NAME, 0, -1):
-            if length < operator or place + length > len(self.words) or not self._closed(place, length):
-                continue
+                return phrase.last - place, [Chunk("number", phrase.text, number=phrase.quantity.value, values=held)]
+        operator = self._operator_length(place)
+        for length in self._lengths(place):
+            if length < operator:
+                break
             chunk = self._meaning(place, length)
             if chunk is not None and (length > operator or chunk.kind == "column"):
-                return length, chunk
+                return length, [chunk]
         if operator:
             words = self.normal[place : place + operator]
-            return operator, Chunk("operator", " ".join(words), operator=OPERATORS[words])
+            return operator, [Chunk("operator", " ".join(words), operator=OPERATORS[words])]
+        return self._single(place)
+
+    def _single(self, place: int) -> tuple[int, list[Chunk]]:
+        """A word that is no operator and no name in full."""
         word = self.words[place]
         if word.normal in NUMBERS:
-            return 1, Chunk("number", word.text, number=float(NUMBERS[word.normal]))
+            return 1, [Chunk("number", word.text, number=float(NUMBERS[word.normal]))]
         if word.normal in FILLERS and not (word.text.isupper() and len(word.text) > 1):
-            return 1, None
+            return 1, self._hint(word, optional=True)
         code = next((p for p in self.phrases.get(place, ()) if p.kind == "code"), None)
         if code is not None:
-            return code.last - place, Chunk("value", code.text, code=True)
+            return code.last - place, [Chunk("value", code.text, code=True)]
         if key((word.normal,)) in self.known.facet_words and self._before_code(place):
-            return 1, None
+            return 1, []
+        before = self.found[-1] if self.found else None
+        if before is not None and word.normal in {"column": NAMING_WORDS, "table": _MEMBERS}.get(before.kind, ()):
+            return 1, []
+        for length in self._lengths(place):
+            if length == 1 and self._is_verb(place) and (hint := self._hint(word, optional=False)):
+                return 1, hint
+            if (chunk := self._loosely(place, length)) is not None:
+                return length, [chunk]
+        if sexes := self._sex(word.normal):
+            return 1, [Chunk("value", word.text, values=sexes)]
+        if hint := self._hint(word, optional=False):
+            return 1, hint
         raise NotSure(f"'{word.text}' is not understood: it is no known name, value or word of asking")
+
+    def _is_verb(self, place: int) -> bool:
+        """By its ending, or because of the word before it."""
+        before = self.normal[place - 1] if place else ""
+        return self.normal[place].endswith(("ed", "ing")) or before in _BEFORE_VERBS
+
+    def _lengths(self, place: int) -> list[int]:
+        longest = min(LONGEST_NAME, len(self.words) - place)
+        return [length for length in range(longest, 0, -1) if self._closed(place, length)]
+
+    def _operator_length(self, place: int) -> int:
+        for length in range(min(LONGEST, len(self.words) - place), 0, -1):
+            words = self.normal[place : place + length]
+            if words in OPERATORS and self._closed(place, length) and (length > 1 or self._may_order(place)):
+                return length
+        return 0
+
+    def _may_order(self, place: int) -> bool:
+        """`sort` and `order` are operators where a sentence begins, `ordered` and `sorted` before how they are so."""
+        word, after = self.normal[place], self.normal[place + 1] if place + 1 < len(self.words) else ""
+        if word in ("order", "sort"):
+            return place == 0 or bool(set(self._gap(place)) & set(".?!"))
+        return word not in ("ordered", "sorted") or after in ("by", "in", "descending", "ascending", "alphabetically")
+
+    def _hint(self, word: Word, *, optional: bool) -> list[Chunk]:
+        columns, tables = (self.known.names[kind].having_stem(word.normal) for kind in ("column", "table"))
+        found = bool(columns or tables) and len(word.normal) > 3
+        return [Chunk("hint", word.text, named=columns, tables=tables, optional=optional)] if found else []
 
     def _before_code(self, place: int) -> bool:
         """Whether a code follows that no column holds: it will be looked for in a text."""
         after = self.phrases.get(place + 1, ())
         return any(phrase.kind == "code" and (phrase.first, phrase.last) not in self.values for phrase in after)
 
-    def _closed(self, place: int, length: int) -> bool:
-        """Whether no comma or stop stands inside the words."""
-        return all(not set(self._gap(inner)) & set(",;:.?!()") for inner in range(place + 1, place + length))
-
     def _meaning(self, place: int, length: int) -> Chunk | None:
         words = self.normal[place : place + length]
         text = self.asked.text[self.words[place].begin : self.words[place + length - 1].end]
-        edges = {"of", "the", "a", "and", "in", "all", "each", "for", "by", "to", "or"}
-        if length > 1 and (words[0] in edges or words[-1] in edges):
+        if length > 1 and (words[0] in _EDGES or words[-1] in _EDGES):
             return None
-        held = tuple(self.values.get((place, place + length), ()))
+        held = self._as_written(tuple(self.values.get((place, place + length), ())), words)
         capital = place > 0 and any(word.is_capital for word in self.words[place : place + length])
         sources = self.known.named("source", words)
         if sources and capital:
             return Chunk("source", text, named=sources, values=held)
         if held and capital:
             return Chunk("value", text, values=held)
-        if columns := self._columns(words):
-            tables = tuple(each for each in self.known.named("table", words) if each.quality >= columns[0].quality)
-            if not tables:
-                return Chunk("column", text, named=columns, values=held)
-        if tables := self.known.named("table", words):
+        columns, tables = self._columns(words), self.known.named("table", words)
+        by_stem = length == 1 and (columns or tables) and all(each.how == "stem" for each in (*columns, *tables))
+        if by_stem and self._is_verb(place):
+            return Chunk("hint", text, named=columns, tables=tables, optional=words[0] in FILLERS)
+        if columns and not any(each.quality >= columns[0].quality for each in tables):
+            return Chunk("column", text, named=columns, values=held)
+        if tables:
             return Chunk("table", text, named=tables, values=held)
         if sources:
             return Chunk("source", text, named=sources, values=held)
@@ -191,24 +205,31 @@ class _Reader:
             return Chunk("value", text, values=same)
         return None
 
+    def _loosely(self, place: int, length: int) -> Chunk | None:
+        """A part of a name, or a word for the role that an object plays."""
+        words = self.normal[place : place + length]
+        if set(words) & _EDGES or any(words[n : n + 1] in OPERATORS for n in range(length)):
+            return None
+        text = self.asked.text[self.words[place].begin : self.words[place + length - 1].end]
+        columns = self.known.named_loosely("column", words)
+        if not columns and length > 1 and words[-1] in NAMING_WORDS:
+            columns = self.known.named("column", words[:-1]) or self.known.named_loosely("column", words[:-1])
+        tables = self.known.named_loosely("table", words)
+        if columns and (not tables or tables[0].quality < columns[0].quality):
+            return Chunk("column", text, named=columns)
+        return Chunk("table", text, named=tables) if tables else None
+
     def _columns(self, words: tuple[str, ...]) -> tuple[Named, ...]:
-        """Columns by name; `name of the customer` is `customer name` too."""
+        """Columns by name; `date of birth` is `birth date` too."""
         found = self.known.named("column", words)
         if not found and "of" in words:
             cut = words.index("of")
             rest = tuple(word for word in words[cut + 1 :] if word not in ("the", "a", "all", "each"))
-            if rest and not set(words) & {"each", "and", "all"}:
-                found = tuple(
-                    each for each in self.known.named("column", (*rest, *words[:cut])) if each.quality >= 0.95
-                )
+            kind = set(words[:cut]) <= {"type", "types", "kind", "kinds"}
+            if rest and not set(words) & {"each", "and", "all"} and (kind or not self.known.named("table", rest)):
+                words = ("type", *words[1:]) if kind else words
+                found = tuple(n for n in self.known.named("column", (*rest, *words[:cut])) if n.quality >= 0.95)
+                of_table = any(self.known.named("table", rest[:length]) for length in range(1, len(rest) + 1))
+                if not found and set(words[:cut]) <= _NAMES and not of_table:
+                    found = self.known.named("column", rest)  # `names of authors`, where the author is a column
         return found
-
-    def _stored_as(self, words: tuple[str, ...]) -> tuple[StoredValue, ...]:
-        wanted = " ".join(words)
-        return tuple(
-            StoredValue(column.reference, value)
-            for column in self.known.columns.values()
-            if column.values is not None
-            for value, _ in column.values.values
-            if value is not None and value.lower() == wanted
-        )

@@ -13,6 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from coset.answering.checks import CheckResult, PinnedShape, Proposal, run_checks
+from coset.answering.offline.certainty import ENOUGH, confidence, in_words
 from coset.answering.offline.compose import compose
 from coset.answering.offline.expressions import DIALECT
 from coset.answering.offline.known import Known
@@ -21,6 +22,7 @@ from coset.answering.offline.placing import Placing
 from coset.answering.offline.plan import Plan
 from coset.answering.offline.reading import read
 from coset.answering.offline.resolve import resolve
+from coset.answering.offline.steps import steps
 from coset.errors import CosetError
 from coset.evidence.state import EvidenceState
 from coset.routing.router import Router
@@ -32,11 +34,14 @@ BUDGET = 4_000
 SECONDS = 60.0
 
 
-def answer(question: str, router: Router, session: QuerySession, state: EvidenceState) -> Answered | Declined:
+def answer(
+    question: str, router: Router, session: QuerySession, state: EvidenceState, *, enough: float = ENOUGH
+) -> Answered | Declined:
+    """The answer, where it is at least as sure as `enough`; else why there is none."""
     view = router.view(question, BUDGET)
     try:
-        known = Known(router.objects, view)
-        plan, reading = resolve(Placing(read(question, known, router.anchors, session)).slots_of(), known)
+        known = Known(router.objects, view, router.inventory)
+        plan, reading, doubts = resolve(Placing(read(question, known, router.anchors, session)).slots_of(), known)
         tree = compose(plan, known)
     except NotSure as reason:
         return Declined(question, str(reason), view)
@@ -46,7 +51,9 @@ def answer(question: str, router: Router, session: QuerySession, state: Evidence
         tied = _is_tied(plan, known, session)
     except CosetError as error:
         return Declined(question, f"the statement could not be run: {error}", view, sql)
-    if tied:
+    if tied and plan.ties:
+        doubts = (*doubts, "shared first place")
+    elif tied:
         return Declined(
             question, f"more than {plan.limit} share the last place, and the question says no more", view, sql
         )
@@ -56,14 +63,25 @@ def answer(question: str, router: Router, session: QuerySession, state: Evidence
     if doubt := _doubt(plan, checks, result):
         return Declined(question, doubt, view, sql, checks)
     rows = tuple(result.rows())
-    return Answered(question, result.columns, rows, result.truncated, sql, shape, reading, checks, view)
+    if len(set(map(repr, rows))) < len(rows):
+        doubts = (*doubts, "repeated rows")
+    sure = confidence(doubts)
+    if sure < enough:
+        why = "; ".join(in_words(doubts))
+        return Declined(
+            question, f"an answer would be right in {sure:.0%} of cases only: {why}", view, sql, checks, sure
+        )
+    told = steps(plan, known)
+    return Answered(
+        question, result.columns, rows, result.truncated, sql, shape, reading, told, checks, view, sure, doubts
+    )
 
 
 def _is_tied(plan: Plan, known: Known, session: QuerySession) -> bool:
     """Whether the row after the last one asked for is as good as the last."""
     if plan.limit is None or plan.order is None:
         return False
-    tree = compose(replace(plan, limit=plan.limit + 1), known)
+    tree = compose(replace(plan, limit=plan.limit + 1, ties=False), known)
     order = tree.args["order"].expressions[0].this
     tree.set("expressions", [exp.alias_(order.copy(), "place")])
     tree.set("distinct", None)
@@ -73,6 +91,8 @@ def _is_tied(plan: Plan, known: Known, session: QuerySession) -> bool:
 
 def _shape(plan: Plan, result: Result) -> PinnedShape:
     columns = result.columns
+    if plan.contrast is not None:
+        return PinnedShape("row", columns, 1)
     if plan.share or (len(columns) == 1 and plan.outputs[0].function and not plan.groups):
         return PinnedShape("value", columns, 1)
     if not plan.groups and all(output.function for output in plan.outputs):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from coset.answering.offline.chunks import Chunk
 from coset.answering.offline.plan import Comparison, Function
-from coset.answering.offline.reading import Chunk
 
 
 @dataclass
@@ -22,6 +22,13 @@ class Restriction:
     negated: bool = False
     both: bool = False
     in_part: bool = False
+    either: bool = False
+    """Whether it is joined to the one before by `or`."""
+    place: int = 0
+    near: Chunk | None = None
+    """The table that was named last before it."""
+    against: Function | None = None
+    """What it is compared with: not a number, but the average (or the like) of the column itself."""
 
 
 @dataclass
@@ -32,6 +39,7 @@ class Link:
     negated: bool = False
     comparison: Comparison | None = None
     number: int = 0
+    place: int = 0
 
 
 @dataclass
@@ -56,10 +64,23 @@ class Slots:
     descending: bool = False
     ordered: bool = False
     limit: int | None = None
+    several: bool = False
+    """Whether what is the first of an order was asked for in the plural: then all that share the first place are."""
     share: bool = False
+    percent: bool = False
     sources: list[tuple[int, Chunk]] = field(default_factory=list)
     """Sources with their place, to be told which table they belong to."""
     both_nouns: Chunk | None = None
+    everything: bool = False
+    contrast: Comparison | None = None
+    """Two groups are compared: the first one, as it was said, is asked to have more (or less)."""
+    contrasted_from: int | None = None
+    """How many restrictions were said before `than`: what follows is the second group."""
+    some: list[Chunk] = field(default_factory=list)
+    """Columns of which only is said that there are some: `colleges that have authors with ...`."""
     distinct: bool = False
+    hints: list[Chunk] = field(default_factory=list)
+    owners: dict[int, Chunk] = field(default_factory=dict)
+    """The table of which a column was said to be, by the identity of the column's chunk."""
     places: dict[int, int] = field(default_factory=dict)
     """Where each noun stood, by the identity of its chunk."""

@@ -40,6 +40,12 @@ class Database:
     location: str
     """An absolute path, or a URL without its password."""
     password: str = ""
+    kind: str = ""
+    """As the benchmark calls it: sqlite, duckdb, postgres, mongo."""
+
+    @property
+    def is_server(self) -> bool:
+        return "://" in self.location
 
 
 @dataclass(frozen=True)
@@ -171,7 +177,7 @@ def _databases(folder: Path) -> tuple[Database, ...]:
         if not isinstance(client, dict):
             raise BrokenDataset(f"'{name}' in its {CONFIGURATION} says nothing of a database")
         database = _database(folder, str(name), client)
-        if "://" not in database.location and (why := _absent(Path(database.location), folder)):
+        if not database.is_server and (why := _absent(Path(database.location), folder)):
             missing.append(why)
         found.append(database)
     if missing:
@@ -189,7 +195,7 @@ def _database(folder: Path, name: str, client: dict[str, Any]) -> Database:
     path = client.get(_DUMPS[kind])
     if not path:
         raise BrokenDataset(f"'{name}' has no {_DUMPS[kind]} in its {CONFIGURATION}")
-    return Database(name, str((folder / str(path)).absolute()))
+    return Database(name, str((folder / str(path)).absolute()), kind=kind)
 
 
 def _server(name: str, scheme: str, client: dict[str, Any]) -> Database:
@@ -205,11 +211,12 @@ def _server(name: str, scheme: str, client: dict[str, Any]) -> Database:
             name,
             urlunsplit((scheme, user + where, path, parts.query, "")),
             unquote(parts.password or ""),
+            scheme,
         )
     port = f":{client['port']}" if client.get("port") else ""
     user = f"{quote(str(client['user']), safe='')}@" if client.get("user") else ""
     location = f"{scheme}://{user}{client['host']}{port}/{client.get('db_name') or ''}"
-    return Database(name, location, str(client.get("password") or ""))
+    return Database(name, location, str(client.get("password") or ""), scheme)
 
 
 def _absent(path: Path, folder: Path) -> str | None:

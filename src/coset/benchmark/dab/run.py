@@ -7,22 +7,24 @@ cannot be run is noted with its reason, and the others go on. What becomes of th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from coset import __version__
 from coset.answering.answer import Mode
 from coset.answering.ask import AskOptions
-from coset.benchmark.attempt_process import AttemptPlace, AttemptProcess
+from coset.benchmark.attempt_process import AttemptPlace
 from coset.benchmark.attempting import Outcome, Request
 from coset.benchmark.attempts import Judgement, Task
 from coset.benchmark.dab.checkout import Checkout, Dataset, Question
+from coset.benchmark.dab.embedded_postgresql import loaded
 from coset.benchmark.dab.environments import write_environment
 from coset.benchmark.dab.validator_process import judge
 from coset.benchmark.leaks import Kept, kept_from, leaks_in
 from coset.benchmark.run_folder import RunFolder
-from coset.benchmark.runner import ATTEMPT_SECONDS, Plan, Progress, run_attempts, todo
+from coset.benchmark.runner import ATTEMPT_SECONDS, Plan, Progress, attempt_places, run_attempts, todo
 from coset.errors import CosetError
 
 COMPREHENSION_SECONDS = 6 * 3600.0
@@ -40,6 +42,8 @@ class DabSettings:
     jobs: int = 1
     retry_failed: bool = False
     environments: Path | None = None
+    embedded_postgresql: bool = False
+    """Load PostgreSQL dumps into a server of our own, instead of reading them as they are."""
     attempt_seconds: float = ATTEMPT_SECONDS
     validator_seconds: float = 60.0
 
@@ -50,30 +54,32 @@ def run_dab(
     settings: DabSettings,
     progress: Progress,
     say: Say,
-    place: Callable[[], AttemptPlace] = AttemptProcess,
+    places: Sequence[AttemptPlace] = (),
 ) -> list[RunFolder]:
-    """Run what is not done yet, in every mode; the run folders."""
+    """Run what is not done yet, in every mode; the run folders. `places` are where attempts run: processes of our own,
+    unless others are given."""
     runs = [_begin(checkout, options, mode, settings) for mode in settings.modes]
     not_runnable = {dataset.name: dataset.problem for dataset in checkout.datasets if dataset.problem}
     for name, problem in not_runnable.items():
         say(f"{name} cannot be run: {problem}")
-    for dataset in checkout.datasets:
-        if dataset.problem:
-            continue
-        plans = [_plan(dataset, options, mode, settings) for mode in settings.modes]
-        if not any(todo(plan, run) for plan, run in zip(plans, runs, strict=True)):
-            continue
-        say(f"{dataset.name}: comprehending {len(dataset.databases)} databases")
-        outcome = _comprehend(dataset, settings, place())
-        if outcome.status == "failed":
-            not_runnable[dataset.name] = outcome.error
-            say(f"{dataset.name} cannot be run: {outcome.error}")
-            continue
-        for run in runs:
-            seconds = {**run.notes.get("comprehension_seconds", {}), dataset.name: round(outcome.seconds, 1)}
-            run.note(comprehension_seconds=seconds)
-        for plan, run in zip(plans, runs, strict=True):
-            _attempt(checkout, dataset, plan, run, settings, progress, place)
+    plans_of = {
+        dataset.name: [
+            (_plan(dataset, options, mode, settings), run) for mode, run in zip(settings.modes, runs, strict=True)
+        ]
+        for dataset in checkout.datasets
+        if not dataset.problem
+    }
+    with attempt_places(settings.jobs) as processes:
+        places = places or processes
+        for dataset in checkout.datasets:
+            plans = plans_of.get(dataset.name, [])
+            if not any(todo(plan, run) for plan, run in plans):
+                continue
+            problem = _run_dataset(checkout, dataset, plans, settings, progress, say, places, plans_of)
+            if problem:
+                not_runnable[dataset.name] = problem
+                del plans_of[dataset.name]
+                say(f"{dataset.name} cannot be run: {problem}")
     for run in runs:
         known = {name: why for name, why in run.notes.get("not_runnable", {}).items() if not _has(run, name)}
         run.note(not_runnable={**known, **not_runnable})
@@ -81,6 +87,38 @@ def run_dab(
         name, why = next(iter(not_runnable.items()))
         raise CosetError(f"no dataset can be run; {name}: {why}")
     return runs
+
+
+def _run_dataset(
+    checkout: Checkout,
+    dataset: Dataset,
+    plans: Sequence[tuple[Plan, RunFolder]],
+    settings: DabSettings,
+    progress: Progress,
+    say: Say,
+    places: Sequence[AttemptPlace],
+    plans_of: Mapping[str, Sequence[tuple[Plan, RunFolder]]],
+) -> str:
+    """Comprehend a dataset and ask its questions in every mode; why it cannot be run, or nothing."""
+    folder = environment_folder(dataset, settings)
+    with ExitStack() as stack:
+        try:
+            if settings.embedded_postgresql:
+                say(f"{dataset.name}: loading dumps into PostgreSQL")
+                dataset = stack.enter_context(loaded(dataset, folder))
+        except CosetError as error:
+            return str(error)
+        say(f"{dataset.name}: comprehending {len(dataset.databases)} databases")
+        write_environment(dataset, folder, hints=settings.hints)
+        outcome = _comprehend(folder, settings, places[0])
+        if outcome.status == "failed":
+            return outcome.error
+        whole = [pair for pairs in plans_of.values() for pair in pairs]
+        for plan, run in plans:
+            seconds = {**run.notes.get("comprehension_seconds", {}), dataset.name: round(outcome.seconds, 1)}
+            run.note(comprehension_seconds=seconds)
+            _attempt(checkout, dataset, plan, run, settings, progress, places, whole)
+    return ""
 
 
 def _has(run: RunFolder, dataset: str) -> bool:
@@ -93,6 +131,7 @@ def _begin(checkout: Checkout, options: AskOptions, mode: Mode, settings: DabSet
         "text_model": options.text_model, "hints": settings.hints, "budget": options.budget,
         "steps": options.limits.steps, "max_tokens": options.limits.tokens, "max_cost": options.limits.cost,
         "verify": options.verify, "coset": __version__,
+        "postgresql": "embedded" if settings.embedded_postgresql else None,
     }  # fmt: skip
     questions = {
         f"{dataset.name}/{question.number}": question.fingerprint()
@@ -108,28 +147,26 @@ def _begin(checkout: Checkout, options: AskOptions, mode: Mode, settings: DabSet
 
 
 def environment_folder(dataset: Dataset, settings: DabSettings) -> Path:
-    """Hints are part of what is comprehended, so they have an environment of their own."""
+    """Hints, and where the data are, are part of what is comprehended, so they have environments of their own."""
     root = settings.environments or settings.out / "environments"
-    return root / (f"{dataset.name}-hints" if settings.hints else dataset.name)
+    name = f"{dataset.name}-hints" if settings.hints else dataset.name
+    return root / (f"{name}-postgresql" if settings.embedded_postgresql else name)
 
 
 def _plan(dataset: Dataset, options: AskOptions, mode: Mode, settings: DabSettings) -> Plan:
     folder = environment_folder(dataset, settings)
     tasks = [Task(dataset.name, question.number, question.text, folder) for question in dataset.questions]
     options = dataclasses.replace(options, core=mode == "core")
-    return Plan(tasks, settings.trials, options, settings.jobs, settings.attempt_seconds, settings.retry_failed)
+    return Plan(tasks, settings.trials, options, settings.attempt_seconds, settings.retry_failed)
 
 
-def _comprehend(dataset: Dataset, settings: DabSettings, process: AttemptPlace) -> Outcome:
+def _comprehend(folder: Path, settings: DabSettings, place: AttemptPlace) -> Outcome:
     try:
-        folder = write_environment(dataset, environment_folder(dataset, settings), hints=settings.hints)
         # Two at least: one that reads, one that looks.
-        return process.run(Request(folder, None, jobs=max(2, settings.jobs)), COMPREHENSION_SECONDS)
+        return place.run(Request(folder, None, jobs=max(2, settings.jobs)), COMPREHENSION_SECONDS)
     except BaseException:
-        process.kill()
+        place.kill()
         raise
-    finally:
-        process.close()
 
 
 def _attempt(
@@ -139,7 +176,8 @@ def _attempt(
     run: RunFolder,
     settings: DabSettings,
     progress: Progress,
-    place: Callable[[], AttemptPlace],
+    places: Sequence[AttemptPlace],
+    whole: Sequence[tuple[Plan, RunFolder]],
 ) -> None:
     questions = {question.number: question for question in dataset.questions}
     kept = {number: _kept(question) for number, question in questions.items()}
@@ -150,7 +188,7 @@ def _attempt(
     def leaks(task: Task, outcome: Outcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return leaks_in(outcome.prompts, kept[task.question])
 
-    run_attempts(plan, run, judged, leaks, progress, place)
+    run_attempts(plan, run, judged, leaks, progress, places, whole)
 
 
 def _kept(question: Question) -> Kept:

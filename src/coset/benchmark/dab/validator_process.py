@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from coset.benchmark.attempts import Judgement
+from coset.benchmark.attempts import COMPARED_PLAINLY, Judgement
 from coset.benchmark.dab.checkout import Question
 from coset.benchmark.dab.plain_comparison import holds_ground_truth
 
@@ -34,8 +34,7 @@ def judge(question: Question, answer: str, root: Path, seconds: float = SECONDS)
     except (OSError, UnicodeDecodeError) as error:
         return Judgement("not judged", f"the ground truth cannot be read ({type(error).__name__})")
     missing = holds_ground_truth(answer, text)
-    told = "compared plainly with the ground truth: there is no validate.py"
-    return Judgement("wrong", told) if missing else Judgement("passed", told)
+    return Judgement("wrong" if missing else "passed", COMPARED_PLAINLY)
 
 
 def run_validator(path: Path, answer: str, root: Path, seconds: float = SECONDS) -> Judgement:

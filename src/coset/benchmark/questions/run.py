@@ -16,7 +16,7 @@ from coset.benchmark.attempts import Judgement, Task
 from coset.benchmark.questions.judging import Rows, judge_rows
 from coset.benchmark.questions.question_file import Expectation
 from coset.benchmark.run_folder import RunFolder
-from coset.benchmark.runner import ATTEMPT_SECONDS, Plan, Progress, run_attempts, todo
+from coset.benchmark.runner import ATTEMPT_SECONDS, Plan, Progress, attempt_places, run_attempts, todo
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, Mistake
 from coset.session.query_session import QuerySession
@@ -43,7 +43,7 @@ def run_questions(
     expected = expected_rows(expectations, environment)
     by_name = {each.name: each for each in expectations}
     tasks = [Task(dataset, each.name, each.question, environment.path.absolute()) for each in expectations]
-    plan = Plan(tasks, settings.trials, options, settings.jobs, settings.attempt_seconds)
+    plan = Plan(tasks, settings.trials, options, settings.attempt_seconds)
     told = {
         "benchmark": "questions", "mode": options.mode, "model": choices.agent.text, "budget": options.budget,
         "arbiter_model": choices.arbiter.text, "text_model": choices.text.text, "steps": options.limits.steps,
@@ -57,7 +57,8 @@ def run_questions(
         wanted = by_name[task.question]
         return judge_rows(expected[task.question], outcome, wanted.tolerance, wanted.ordered)
 
-    run_attempts(plan, run, judged, None, progress)
+    with attempt_places(settings.jobs) as places:
+        run_attempts(plan, run, judged, None, progress, places)
     return run
 
 

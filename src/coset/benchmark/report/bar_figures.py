@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coset.benchmark.report.drawing import FAINT, INK, PAPER, SOFT, Drawing, colour, fitted, ticks, width_of
+from coset.benchmark.report.drawing import (
+    FAINT,
+    INK,
+    ON_DEEP,
+    ON_LIGHT,
+    SOFT,
+    Drawing,
+    colour,
+    fitted,
+    ticks,
+    width_of,
+)
 from coset.benchmark.report.numbers import amount, percent
 from coset.benchmark.systems import System
 
@@ -77,7 +88,7 @@ def datasets(systems: Sequence[System]) -> Drawing:
             hint = f"{name}, {system.name}: {percent(score)}"
             drawing.rectangle(x + 2, y + 2, column - 4, row_height - 4, _shade(score), hint=hint, corner=3)
             drawing.text(
-                x + column / 2, y + 19, percent(score, 0), anchor="middle", fill=PAPER if score > 0.55 else INK
+                x + column / 2, y + 19, percent(score, 0), anchor="middle", fill=ON_DEEP if score > 0.55 else ON_LIGHT
             )
     return drawing
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from coset.benchmark.attempts import COMPARED_PLAINLY
 from coset.benchmark.comparison import compare
 from coset.benchmark.report import bar_figures, point_figures, tables
 from coset.benchmark.report.drawing import Drawing
@@ -61,6 +62,8 @@ def _warnings(systems: Sequence[System]) -> list[Section]:
             lines.append(f"{system.name}: {where}: {'; '.join(attempt.leaks)}. Its verdict means nothing.")
         for name, why in system.not_runnable.items():
             lines.append(f"{system.name}: {name} was not run: {why}")
+        if plainly := sum(attempt.reason == COMPARED_PLAINLY for attempt in system.attempts):
+            lines.append(f"{system.name}: {plainly} answers were {COMPARED_PLAINLY}.")
         if unjudged := system.verdicts.get("not judged"):
             lines.append(f"{system.name}: {unjudged} answers could not be judged and count as not passed.")
         if failed := system.statuses.get("failed"):
@@ -71,7 +74,8 @@ def _warnings(systems: Sequence[System]) -> list[Section]:
 def _quality(systems: Sequence[System]) -> Section:
     explained = (
         "Stratified Pass@1 is the mean over datasets of the mean over questions of the share of trials that passed. "
-        "Intervals: questions are drawn again within their dataset, and trials within their question."
+        "Intervals: questions are drawn again within their dataset, and trials within their question; where all or no "
+        "attempts passed, nothing can be drawn that was not seen, and the interval has no width."
     )
     caption = "Accuracy over all attempts (left), and with every dataset counted alike (right)."
     return Section(
@@ -118,9 +122,13 @@ def _comparisons(systems: Sequence[System]) -> list[Section]:
 
 
 def _settings(systems: Sequence[System]) -> tuple[Grid, ...]:
-    keys = ("mode", "model", "arbiter_model", "text_model", "hints", "budget", "steps", "max_tokens", "verify", "coset")
+    keys = {
+        "mode": "mode", "model": "model", "arbiter_model": "arbiter's model", "text_model": "model for texts",
+        "hints": "hints", "budget": "evidence budget", "steps": "steps at most", "max_tokens": "tokens at most",
+        "verify": "verification", "coset": "coset",
+    }  # fmt: skip
     rows = tuple(
-        (key, *("–" if (value := system.run.settings.get(key)) is None else str(value) for system in systems))
-        for key in keys
+        (told, *("–" if (value := system.run.settings.get(key)) is None else str(value) for system in systems))
+        for key, told in keys.items()
     )
     return (Grid(("setting", *(system.name for system in systems)), rows, tuple(range(len(systems) + 1))),)

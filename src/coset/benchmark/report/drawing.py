@@ -12,6 +12,9 @@ from typing import Literal
 
 Anchor = Literal["start", "middle", "end"]
 INK, SOFT, FAINT, PAPER = "#1f2933", "#5f6b7a", "#e3e8ee", "#ffffff"
+"""The four tones of every picture. A page in the dark changes them, by their value; nothing else has these values."""
+ON_LIGHT, ON_DEEP = "#1f2934", "#fffffe"
+"""Texts on a colour of the picture's own, which stays in the dark."""
 PALETTE = ("#2563a8", "#d97706", "#2f855a", "#9333a8", "#b83232", "#0e7490", "#6b7280", "#a16207")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 

@@ -125,8 +125,8 @@ def flips(comparison: Comparison) -> Grid:
 
 
 def test_in_words(test: McNemar, what: str) -> str:
-    probability = f"{test.probability:.4f}" if test.probability >= 0.0001 else "< 0.0001"
+    probability = f"p = {test.probability:.4f}" if test.probability >= 0.0001 else "p < 0.0001"
     return (
         f"{test.only_first} of {test.pairs} {what} passed only in the first run and {test.only_second} only in the "
-        f"second: p = {probability}"
+        f"second: {probability}"
     )

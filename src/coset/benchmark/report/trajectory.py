@@ -86,18 +86,33 @@ def _pick(system: System, name: tuple[str, str], passed: bool | None) -> Attempt
 
 def _course(system: System, attempt: Attempt) -> Course:
     steps = system.run.trace(attempt)
-    lines = [line for step in steps if (line := _line(step))]
+    lines = [line for step in _as_written(steps) if (line := _line(step))]
     more = len(lines) - MOST_STEPS
     if more > 0:
         lines = [*lines[:MOST_STEPS], Line("", "", f"and {more} more steps", False)]
     summary = (
-        f"trial {attempt.trial}: {attempt.requests} requests, {attempt.tool_calls} tool calls, "
+        f"trial {attempt.trial}: {_counted(attempt.requests, 'request')}, {_counted(attempt.tool_calls, 'tool call')}, "
         f"{attempt.tokens:,} tokens, {attempt.seconds:.1f} s"
     )
     verdict = attempt.verdict if attempt.status != "failed" else f"{attempt.verdict}: {attempt.error}"
     return Course(
         system.name, attempt.passed, _short(verdict), summary, tuple(lines), _short(attempt.answer or "none", 600)
     )
+
+
+def _as_written(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The steps with drafts as the arbiter wrote them, before tested expressions were put in."""
+    written: list[str] = []
+    found = []
+    for step in steps:
+        records = step.get("records")
+        if step.get("kind") == "records" and isinstance(records, dict):
+            queries = records.get("queries") or []
+            written = [str(query["sql"]) for query in queries if isinstance(query, dict) and query.get("sql")]
+        elif step.get("kind") == "draft" and written:
+            step = {**step, "sql": written.pop(0)}
+        found.append(step)
+    return found
 
 
 def _line(step: dict[str, Any]) -> Line | None:
@@ -111,13 +126,13 @@ def _line(step: dict[str, Any]) -> Line | None:
     if kind == "records":
         return Line("Decision", "arbiter", _short(_records(step)), False)
     if kind == "draft":
-        told = step.get("text") if failed else f"{step.get('sql')} → {step.get('rows', 0):,} rows"
+        told = step.get("text") if failed else f"{step.get('sql')} → {_counted(step.get('rows') or 0, 'row')}"
         return Line("Draft", "sql", _short(told), failed)
     if kind == "tool":
         arguments = step.get("arguments")
         asked = " ".join(str(value) for value in arguments.values()) if isinstance(arguments, dict) else ""
         rows = step.get("rows")
-        gave = str(step.get("text")) if failed or rows is None else f"{rows:,} rows"
+        gave = str(step.get("text")) if failed or rows is None else _counted(rows, "row")
         told = f"{_short(asked)} → {_short(gave, 120)}"
         return Line("Error" if failed else "Execution", str(step.get("tool") or ""), told, failed)
     if kind == "objection":
@@ -127,12 +142,16 @@ def _line(step: dict[str, Any]) -> Line | None:
     return None
 
 
+def _counted(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
+
+
 def _records(step: dict[str, Any]) -> str:
     """How the question was read, and how much was decided of it."""
     records = step.get("records")
     if not isinstance(records, dict):
         return "no records that could be used"
-    counts = [f"{len(value)} {key}" for key, value in records.items() if isinstance(value, list) and value]
+    counts = [f"{key}: {len(value)}" for key, value in records.items() if isinstance(value, list) and value]
     shape = records.get("shape")
     read = str(shape.get("meaning") or "") if isinstance(shape, dict) else ""
     return "; ".join(part for part in (read, ", ".join(counts)) if part) or "records"

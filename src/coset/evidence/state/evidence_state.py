@@ -292,7 +292,10 @@ def family_row(
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     try:
-        return duckdb.connect(str(path), read_only=read_only, config={"enable_external_access": "false"})
+        connection = duckdb.connect(str(path), read_only=read_only, config={"enable_external_access": "false"})
+        # In a notebook or a terminal DuckDB would draw a bar of its own into our output.
+        connection.execute("SET enable_progress_bar = false")
+        return connection
     except duckdb.IOException as error:
         if "lock" in str(error).lower():
             raise CosetError(

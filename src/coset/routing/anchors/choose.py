@@ -21,9 +21,11 @@ MOST_OF_PHRASE = 10
 
 
 def choose(sightings: Iterable[Sighting], most: int) -> tuple[Anchor, ...]:
-    best: dict[tuple[int, int, str, str], Sighting] = {}
+    best: dict[tuple[int, int, str, str, str], Sighting] = {}
     for sighting in sightings:
-        place = (sighting.first, sighting.last, sighting.reference, _family(sighting))
+        # Members of a family of tables are told apart by their names alone.
+        member = (sighting.value or "") if sighting.kind == "name" else ""
+        place = (sighting.first, sighting.last, sighting.reference, _family(sighting), member)
         if place not in best or _order(sighting) < _order(best[place]):
             best[place] = sighting
     solid = [each for each in best.values() if each.score >= SOLID and each.kind not in ("number", "document")]
@@ -38,7 +40,9 @@ def choose(sightings: Iterable[Sighting], most: int) -> tuple[Anchor, ...]:
     seen: set[tuple[str, str, str | None]] = set()
     for score, sighting in ordered:
         span = (sighting.first, sighting.last)
-        same = (sighting.reference, _family(sighting), sighting.value)
+        # A mention in texts has no value of its own: what is mentioned tells it apart.
+        said = sighting.phrase if sighting.kind == "value" and sighting.value is None else sighting.value
+        same = (sighting.reference, _family(sighting), said)
         # The same thing said twice, or by a part of the phrase that named it already, is one anchor.
         if same in seen or counts.get(span, 0) >= MOST_OF_PHRASE:
             continue

@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coset.routing.anchors.choose import choose
+from coset.routing.anchors.found_words import FoundWord, found_words
 from coset.routing.anchors.index import AnchorIndex
 from coset.routing.anchors.match_codes import code_sightings, document_sightings
 from coset.routing.anchors.match_names import name_sightings
 from coset.routing.anchors.match_ranges import range_sightings
+from coset.routing.anchors.match_texts import text_sightings
 from coset.routing.anchors.match_values import value_sightings
 from coset.routing.anchors.phrases import Phrase, read_question
 from coset.routing.anchors.settings import SearchSettings
@@ -32,6 +34,10 @@ class FoundAnchors:
     """Columns whose values are not held and that were not asked for the question's literals, each with why."""
     note: str = ""
     """What was left out of the question, when it was too long."""
+    words: tuple[FoundWord, ...] = ()
+    """The words that tell something, each with how well it was found."""
+    unread: tuple[str, ...] = ()
+    """Columns of long texts that were not read for the names of the question."""
 
 
 def find_anchors(
@@ -52,4 +58,10 @@ def look_up(
     sightings = [*names, *value_sightings(lookup), *code_sightings(lookup), *document_sightings(lookup)]
     sightings += range_sightings(lookup, names)
     searched, not_searched = search_sources(lookup, sightings, session, settings)
-    return FoundAnchors(choose([*sightings, *searched], settings.most_anchors), read.phrases, not_searched, read.note)
+    sightings += searched
+    mentioned, unread = text_sightings(lookup, sightings, session, settings)
+    sightings += mentioned
+    return FoundAnchors(
+        choose(sightings, settings.most_anchors), read.phrases, not_searched, read.note,
+        found_words(lookup, sightings), unread,
+    )  # fmt: skip

@@ -56,6 +56,29 @@ class Searchable:
     """The kind of personal data, if it holds any."""
 
 
+@dataclass(frozen=True)
+class TextColumn:
+    """A column of long texts, which are not held."""
+
+    object: int
+    table: tuple[str, ...]
+    """The table as SQL names it, part by part."""
+    column: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class MemberKey:
+    """A table whose rows each name a member of a family of tables."""
+
+    table: tuple[str, ...]
+    column: str
+    family: int
+    members: frozenset[str]
+    expressions: dict[int, str]
+    """What to select for each of the table's columns, paths and facets."""
+
+
 @dataclass
 class IndexParts:
     """What an index is made of, as it is collected."""
@@ -68,6 +91,11 @@ class IndexParts:
     related: dict[int, list[int]] = field(default_factory=dict)
     """Columns by the columns that they join with."""
     searchable: list[Searchable] = field(default_factory=list)
+    texts: list[TextColumn] = field(default_factory=list)
+    """Columns of long texts."""
+    member_keys: list[MemberKey] = field(default_factory=list)
+    has_rows: bool = False
+    """Whether there are tables with rows behind it, not schemas alone."""
     unsearchable: list[tuple[str, str]] = field(default_factory=list)
     """(reference, why) of columns of which only some values are held, and no more can be asked for."""
 
@@ -89,6 +117,9 @@ class AnchorIndex:
         self.related = parts.related
         self.searchable = tuple(parts.searchable)
         self.unsearchable = tuple(parts.unsearchable)
+        self.has_rows = parts.has_rows
+        self.texts = tuple(parts.texts)
+        self.member_keys = {number: key for key in parts.member_keys for number in key.expressions}
         self.spelling = Spelling((self.objects.vocabulary, self.values.words))
 
     def __len__(self) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from coset.evidence.column_expressions import column_kind
 from coset.evidence.state import EvidenceState
 from coset.routing.anchors.index import IndexParts, LabelledCode, Searchable, TitledDocument
+from coset.routing.anchors.loading_texts import add_texts
 
 INDEX_TABLES = ("indexed_tables", "indexed_columns", "indexed_values", "code_labels")
 MOST_DOCUMENTS = 20_000
@@ -32,6 +33,8 @@ def parts_of_state(state: EvidenceState) -> IndexParts:
     if indexed:
         _add_codes(state, parts, numbers)
     _add_searchable(state, parts, numbers, indexed)
+    add_texts(state, parts, numbers)
+    parts.has_rows = True
     return parts
 
 

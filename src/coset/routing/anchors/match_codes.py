@@ -93,7 +93,7 @@ def _sighting(lookup: Lookup, phrase: Phrase, number: int, value: str, score: fl
     return Sighting(phrase.text, phrase.first, phrase.last, number, reference, "code", "dictionary", score, value, note)
 
 
-TITLE, TERM = 0.75, 0.6
+TITLE, TERM, CALLED = 0.75, 0.6, 0.3
 
 
 def document_sightings(lookup: Lookup) -> list[Sighting]:
@@ -102,6 +102,10 @@ def document_sightings(lookup: Lookup) -> list[Sighting]:
         phrase = lookup.runs[number]
         if phrase.kind == "word" and phrase.normal in ASKING_WORDS:
             continue
+        titles = sum(lookup.index.documents[row].kind == "title" for row in rows)
+        plain = phrase.kind == "word" and not lookup.question.words[phrase.first].is_capital
+        if titles > 1 or (titles and plain and lookup.named_spans.get((phrase.first, phrase.last), 0.0) >= CALLED):
+            continue  # Many texts of one title are rows, and a text called `Reviews` explains no reviews.
         for row in rows[:MOST_MEANINGS]:
             document = lookup.index.documents[row]
             score = (TITLE if document.kind == "title" else TERM) * rarity(len(rows))

@@ -14,6 +14,7 @@ from coset.routing.anchors.hashed_texts import Rows, hashes_of
 from coset.routing.anchors.phrases import Phrase
 from coset.routing.anchors.sightings import Lookup, Sighting, rarity
 from coset.routing.anchors.text_forms import ASKING_WORDS
+from coset.routing.anchors.variants import variants_of
 from coset.routing.request import AnchorKind, AnchorMatch
 
 AS_WRITTEN, NORMALISED, MISSPELT = 1.0, 0.93, 0.8
@@ -21,8 +22,8 @@ MOST_HOLDERS = 8
 LEAST_COVERED, WELL_COVERED, MOST_COVERED = 0.45, 0.6, 12
 MOST_APART = 2
 """So many words of the question may stand between those of a longer value."""
-OTHER_FORMS = 3
 A_NAME = 0.85
+CALLED, FEW_TEXTS = 0.3, 40
 
 
 def value_sightings(lookup: Lookup) -> list[Sighting]:
@@ -56,19 +57,31 @@ def _held(
         match: AnchorMatch = "fuzzy" if read_as else "exact" if same else "normalised"
         # A word that nothing marks as a value is one when its column is named beside it.
         closeness = lookup.closeness(number)
+        if _is_noun_in_texts(lookup, phrase, int(number)):
+            continue
         factor = min(1.0, likely + 0.35 * closeness)
         score = strength * (AS_WRITTEN if same else NORMALISED) * factor * max(worth, 0.8 * closeness)
-        note = f"read as '{read_as}'" if read_as else _other_forms(written)
+        note = f"read as '{read_as}'" if read_as else ""
+        variants = variants_of(values, int(number), written[0], written)
         kind: AnchorKind = "name" if lookup.index.objects.kinds[number] == "table" else "value"
         yield Sighting(
             phrase.text, phrase.first, phrase.last, number, lookup.index.objects.references[number], kind, match, score,
-            written[0], note,
+            written[0], note, variants,
         )  # fmt: skip
 
 
-def _other_forms(written: list[str]) -> str:
-    others = written[1 : 1 + OTHER_FORMS]
-    return f"also stored as {', '.join(repr(other) for other in others)}" if others else ""
+def _is_noun_in_texts(lookup: Lookup, phrase: Phrase, number: int) -> bool:
+    """Whether a plain word that names something here is the whole of one of very many texts: a review called `Review`
+    is not what a question about reviews means."""
+    if phrase.kind not in ("word", "words") or any(
+        lookup.question.words[place].is_capital for place in range(phrase.first, phrase.last)
+    ):
+        return False
+    inside = [place for place in range(phrase.first, phrase.last) if not lookup.question.words[place].is_stop]
+    named = all(lookup.named_spans.get((place, place + 1), 0.0) >= CALLED for place in inside)
+    named = named or lookup.named_spans.get((phrase.first, phrase.last), 0.0) >= CALLED
+    first, last = np.searchsorted(lookup.index.values.objects, [number, number + 1])
+    return named and int(last - first) > FEW_TEXTS
 
 
 def _likelihood(lookup: Lookup, phrase: Phrase) -> float:

@@ -59,7 +59,8 @@ class Word:
 
     @property
     def is_capital(self) -> bool:
-        return self.text[:1].isupper()
+        """Whether it is written as a name is; `iShares` and `eBay` are."""
+        return any(letter.isupper() for letter in self.text[:3])
 
 
 @dataclass(frozen=True)

@@ -32,5 +32,8 @@ class SearchSettings:
     """So many columns are asked, those that fit the question best first."""
     most_phrases: int = 12
     seconds: float = 3.0
+    text_seconds: float = 10.0
+    """For the long texts that names are counted in. Rows and columns bound that work first, so that a busy machine does
+    not change what is found."""
     personal: bool = True
     """Whether columns of personal data may be asked for what the question itself says. Nothing of them is kept."""

@@ -37,11 +37,13 @@ class Sighting:
     score: float
     value: str | None = None
     note: str = ""
+    variants: tuple[str, ...] = ()
 
     def anchor(self, score: float) -> Anchor:
         return Anchor(
-            self.phrase, self.reference, self.kind, self.match, round(min(1.0, score), 3), self.value, self.note
-        )
+            self.phrase, self.reference, self.kind, self.match, round(min(1.0, score), 3), self.value, self.note,
+            self.variants,
+        )  # fmt: skip
 
 
 @dataclass

@@ -32,10 +32,11 @@ COMMANDS = {
     "runs": ("runs", "The questions that were asked, with how each ended and what it cost."),
     "run": ("run", "One run as a readable trace, or replayed on today's data without a model."),
     "mcp": ("mcp", "Serve the environment to agents that speak the Model Context Protocol."),
+    "ui": ("ui", "The environment as a web page on this machine: look, question, correct."),
     "calc": ("calc", "Work out an expression: arithmetic, statistics, dates, sets."),
     "train": ("train", "Train the weights from corpora (needs the [training] extra)."),
     "bench": ("bench", "Run coset on benchmark tasks and write its answers."),
-    "demo": ("demo", "Make a small company in a folder, comprehend it, and show what was understood."),
+    "demo": ("demo", "Make a small company in a folder, comprehend it, and answer five questions about it."),
 }
 
 

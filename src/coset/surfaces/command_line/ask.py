@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from coset.errors import Mistake
-from coset.surfaces.command_line.output import (
-    cell,
-    environment_option,
-    json_option,
-    json_value,
-    print_json,
-    show_rows,
-    waiting,
-)
+from coset.surfaces.command_line.ask_answered import ask_user, show_answered
+from coset.surfaces.command_line.output import environment_option, json_option
 
 if TYPE_CHECKING:
     from coset.answering.answer import Answer
@@ -48,10 +41,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--verify",
-    type=click.Choice(["none", "auto"]),
+    type=click.Choice(["none", "auto", "full"]),
     default="auto",
     show_default=True,
-    help="Check the answer by counting.",
+    help="Check the answer by counting, and compute it a second time: never, when in doubt, always.",
 )
 @click.option("--resume", type=click.IntRange(1), metavar="RUN", help="Go on with a run that was not answered.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer alone.")
@@ -70,7 +63,7 @@ def command(
     max_tokens: int,
     max_cost: float | None,
     timeout: float,
-    verify: Literal["none", "auto"],
+    verify: Literal["none", "auto", "full"],
     resume: int | None,
     quiet: bool,
     environment_path: str | None,
@@ -99,7 +92,7 @@ def command(
         if answer_offline(question, environment, as_json=as_json, quiet=quiet, is_last=no_model):
             return
     from coset.answering.ask import AskOptions
-    from coset.answering.kept_run import answer_data, ask_and_keep, go_on
+    from coset.answering.kept_run import ask_and_keep, go_on
     from coset.answering.usage import Limits
 
     def answered() -> tuple[Answer, int]:
@@ -114,55 +107,7 @@ def command(
         core=core,
         budget=budget,
         limits=Limits(steps, max_tokens, max_cost, timeout),
-        ask_user=_ask_user if interactive else None,
+        ask_user=ask_user if interactive else None,
         verify=verify,
     )
-    # A person who is asked back must not have a spinner over the question.
-    if interactive:
-        answer, number = answered()
-    else:
-        with waiting("answering"):
-            answer, number = answered()
-    if as_json:
-        print_json({**json_value(answer_data(answer)), "run": number})
-    else:
-        _show(answer, number, quiet)
-    if answer.stopped:
-        raise click.exceptions.Exit(1)
-
-
-def _ask_user(question: str, choices: tuple[str, ...]) -> str:
-    click.echo(cell(question, 1_000), err=True)
-    for number, choice in enumerate(choices, start=1):
-        click.echo(f"  {number}. {cell(choice, 400)}", err=True)
-    said = str(click.prompt("a number, or in your own words" if choices else "you", err=True)).strip()
-    return choices[int(said) - 1] if said.isdecimal() and 1 <= int(said) <= len(choices) else said
-
-
-def _show(answer: Answer, number: int, quiet: bool) -> None:
-    if answer.stopped:
-        click.echo(f"no answer: {cell(answer.stopped, 400)}", err=True)
-        if answer.rows:
-            click.echo("the last result it had:", err=True)
-    elif answer.text:
-        for line in answer.text.splitlines():
-            click.echo(cell(line, 4_000))
-    elif not answer.rows:
-        click.echo("no rows: the statement ran and found nothing")
-    if answer.rows and (answer.stopped or not answer.text):
-        show_rows(answer.columns, answer.rows, answer.truncated)
-    if quiet:
-        return
-    for title, lines in (("assumed", answer.assumptions), ("other readings", answer.readings)):
-        for line in lines:
-            click.echo(f"{title}: {cell(line, 600)}", err=True)
-    for check in answer.checks:
-        if check.outcome in {"failed", "doubt"}:
-            click.echo(f"{check.outcome}: {cell(check.name, 40)}: {cell(check.detail, 600)}", err=True)
-    for statement in answer.sql:
-        click.echo("\n" + "\n".join(cell(line, 4_000) for line in statement.splitlines()), err=True)
-    price = f", ${answer.cost:.4f}" if answer.cost is not None else ""
-    calls = f"{len(answer.steps)} {'request' if len(answer.steps) == 1 else 'requests'}"
-    click.echo(
-        f"\nconfidence {answer.confidence:.2f}, {calls}, {answer.tokens:,} tokens{price}; run {number}", err=True
-    )
+    show_answered(answered, interactive=interactive, as_json=as_json, quiet=quiet)

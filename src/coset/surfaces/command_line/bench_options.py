@@ -29,7 +29,7 @@ _OPTIONS = (
                  help="Seconds a model has for one reply."),
     click.option("--attempt-timeout", type=click.FloatRange(1), default=1800.0, show_default=True,
                  help="Seconds an attempt may take in all."),
-    click.option("--verify", type=click.Choice(["none", "auto"]), default="auto", show_default=True,
+    click.option("--verify", type=click.Choice(["none", "auto", "full"]), default="auto", show_default=True,
                  help="Check answers by counting, as coset ask does."),
     click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Attempts at the same time."),
 )  # fmt: skip
@@ -56,19 +56,19 @@ def ask_options(given: dict[str, Any]) -> AskOptions:
     )
 
 
-def show_progress(mode: str = "") -> Callable[[Attempt, Standing], None]:
+def show_progress() -> Callable[[Attempt, Standing], None]:
     """One line on standard error after each attempt."""
 
     def show(attempt: Attempt, standing: Standing) -> None:
         used = f"{attempt.tokens:,} tokens, {attempt.seconds:.1f} s"
         price = f", ${attempt.cost:.4f}" if attempt.cost is not None else ""
-        so_far = f", ${standing.cost:.2f}" if standing.cost is not None else ""
+        so_far = f"${standing.cost:.2f} so far" if standing.cost is not None else "cost unknown"
         why = f" ({cell(attempt.error, 160)})" if attempt.error and not attempt.passed else ""
         leak = " LEAK" if attempt.leaks else ""
         click.echo(
-            f"[{standing.done}/{standing.total}] {mode}{cell(attempt.dataset)} {cell(attempt.question, 60)} "
+            f"[{standing.done}/{standing.total}] {standing.mode} {cell(attempt.dataset)} {cell(attempt.question, 60)} "
             f"trial {attempt.trial}: {attempt.verdict}{why}{leak}; {used}{price}; "
-            f"{standing.passed} of {standing.done} passed{so_far}",
+            f"{standing.passed} of {standing.done} passed, {so_far}",
             err=True,
         )
 

@@ -16,19 +16,12 @@ def command(reference: str | None, kind: str | None, environment_path: str | Non
     """List the dirt that was seen and changes answers: null tokens, mixed date formats, stray characters, rows that are
     one entity. With a REFERENCE (source, source/table), only what lies there."""
     from coset.environment.configuration import load_environment
+    from coset.evidence.dirt import dirt_of
     from coset.evidence.state import EvidenceState
 
     environment = load_environment(environment_path)
     with EvidenceState.read(environment.state_folder) as state:
-        within = "($1 IS NULL OR {0} = $1 OR {0} LIKE $1 || '/%' OR {0} LIKE $1 || '.%')"
-        rows = state.rows(
-            "SELECT column_reference AS reference, kind, share, share_error, detail, expression, type, examples "
-            f"FROM diagnostics WHERE {within.format('column_reference')} AND ($2 IS NULL OR kind = $2) "
-            "UNION ALL SELECT table_reference, 'duplicates', share, share_error, detail, key_expression, 'VARCHAR', [] "
-            f"FROM duplicates WHERE {within.format('table_reference')} AND ($2 IS NULL OR $2 = 'duplicates') "
-            "ORDER BY reference, kind",
-            [reference, kind],
-        )
+        rows = dirt_of(state, reference, kind)
     if as_json:
         print_json({"diagnostics": rows})
         return

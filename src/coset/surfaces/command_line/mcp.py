@@ -21,7 +21,7 @@ def command(http: bool, host: str, port: int, read_only: bool, environment_path:
 
     Without --http it speaks over standard input and output, which is how an agent starts it. With --http it serves
     several at once, on this machine only; beyond it every request must carry the token in COSET_MCP_TOKEN as
-    `Authorization: Bearer ...`. The tool `ask` is offered when a model is configured.
+    `Authorization: Bearer ...`. The tool `ask` uses the model that is configured, or none.
 
     \b
     claude mcp add coset -- coset mcp -e /path/to/coset.yaml

@@ -16,15 +16,12 @@ def command(reference: str | None, least: float, environment_path: str | None, a
     """List the joins that were found: their expressions as tested, the share of rows that match on each side, and what
     stands in the way. With a REFERENCE (source, source/table), only those that touch it."""
     from coset.environment.configuration import load_environment
+    from coset.evidence.joins import joins_of
     from coset.evidence.state import EvidenceState
 
     environment = load_environment(environment_path)
     with EvidenceState.read(environment.state_folder) as state:
-        rows = state.rows(
-            "SELECT * FROM relations WHERE confidence >= $1 AND ($2 IS NULL OR left_table = $2 OR right_table = $2 "
-            "OR left_table LIKE $2 || '/%' OR right_table LIKE $2 || '/%') ORDER BY left_columns, right_columns",
-            [least, reference],
-        )
+        rows = joins_of(state, reference, least)
     if as_json:
         print_json({"relations": rows})
         return

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 @click.argument("number", type=click.IntRange(1))
 @click.option("--replay", "is_replay", is_flag=True, help="Run its statements again, without a model, and compare.")
 @click.option("--resume", "is_resumed", is_flag=True, help="Go on with it, if it was not answered.")
-@click.option("--model", help="With --resume: the model to go on with. [default: as for coset ask]")
+@click.option("--model", metavar="MODEL", help="With --resume: the model to go on with. [default: as for coset ask]")
+@click.option("--steps", type=click.IntRange(1), help="With --resume: the most steps of the agent. [default: 12]")
 @click.option("--whole", is_flag=True, help="Cut no text.")
 @environment_option
 @json_option
-@click.pass_context
 def command(
-    context: click.Context,
     number: int,
     is_replay: bool,
     is_resumed: bool,
     model: str | None,
+    steps: int | None,
     whole: bool,
     environment_path: str | None,
     as_json: bool,
@@ -37,8 +37,8 @@ def command(
     """Show run NUMBER: the question, the view, the records, every step with what it cost, the answer and its checks.
 
     With --replay the statements behind the answer run again on today's data, without a model, and each is said to give
-    the same, something else, or not to run. The exit code is 0 when the answer still holds, 1 otherwise. --resume is
-    short for coset ask --resume NUMBER, which has more options.
+    the same, something else, or not to run. The exit code is 0 when the answer still holds, 1 otherwise. With --resume
+    a run that was not answered goes on from its last whole step; coset ask --resume does the same with more options.
     """
     from coset.answering.audit.runs import Runs
     from coset.answering.audit.trace import trace
@@ -46,14 +46,12 @@ def command(
 
     if is_replay + is_resumed + whole > 1:
         raise Mistake("--replay, --resume and --whole are three different things to do with a run: choose one")
-    if model is not None and not is_resumed:
-        raise Mistake("--model belongs to --resume: showing and replaying a run need no model")
-    if is_resumed:
-        from coset.surfaces.command_line.ask import command as ask
-
-        context.invoke(ask, resume=number, model=model, environment_path=environment_path, as_json=as_json)
-        return
+    if (model is not None or steps is not None) and not is_resumed:
+        raise Mistake("--model and --steps belong to --resume: showing and replaying a run need no model")
     environment = load_environment(environment_path)
+    if is_resumed:
+        _resume(environment, number, model, steps, as_json)
+        return
     runs = Runs(environment.state_folder)
     if is_replay:
         _replay(environment, runs, number, as_json)
@@ -64,6 +62,16 @@ def command(
         return
     for line in trace(run, whole=whole):
         click.echo(cell(line, 10**9))
+
+
+def _resume(environment: Environment, number: int, model: str | None, steps: int | None, as_json: bool) -> None:
+    from coset.answering.ask import AskOptions
+    from coset.answering.kept_run import go_on
+    from coset.answering.usage import Limits
+    from coset.surfaces.command_line.ask_answered import show_answered
+
+    options = AskOptions(model=model, limits=Limits(steps=steps) if steps else Limits())
+    show_answered(lambda: go_on(number, environment, options), interactive=False, as_json=as_json, quiet=False)
 
 
 def _replay(environment: Environment, runs: Runs, number: int, as_json: bool) -> None:

@@ -123,7 +123,8 @@ class AskOutput(Output):
             parts.append(f"{'the first ' if self.truncated else ''}{len(self.rows)} rows\n{data_block('rows', text)}")
         parts += [f"assumed: {one_line(assumption)}" for assumption in self.assumptions]
         parts += [f"SQL: {statement}" for statement in self.sql]
-        return "\n".join([*parts, f"confidence {self.confidence:.2f}, run {self.run}"])
+        kept = f"run {self.run}" if self.run else "without a model"
+        return "\n".join([*parts, f"confidence {self.confidence:.2f}, {kept}"])
 
 
 def bounded_rows(rows: list[tuple[Any, ...]], letters: int = LETTERS) -> tuple[list[list[Any]], bool]:

@@ -10,11 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
-import ipaddress
 import logging
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -25,14 +23,14 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from coset.api.open_environment import OpenEnvironment
-from coset.errors import CosetError, Mistake
+from coset.surfaces.listening import LOOPBACK_NAMES, in_address, is_loopback, listen
+from coset.surfaces.listening import check_exposure as check_exposure_of
 from coset.surfaces.mcp.server import make_server
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 TOKEN_VARIABLE = "COSET_MCP_TOKEN"  # noqa: S105 - the name of a variable
-SHORTEST_TOKEN = 16
 PATH = "/mcp"
 LARGEST_REQUEST = 1 << 20
 WARMING_UP = "customer orders by month"
@@ -73,10 +71,9 @@ def serve_http(
 
     check_exposure(host, token)
     application = make_application(make_server(environment, read_only=read_only), host, token)
-    listening = _listen(host, port)
+    listening = listen(host, port)
     _prepare(environment)
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listening.getsockname()[1]}{PATH}"
+    address = f"http://{in_address(host)}:{listening.getsockname()[1]}{PATH}"
     # What a request says may hold data of the user's: nothing of it is logged.
     settings = uvicorn.Config(
         application, log_level="warning", access_log=False, timeout_graceful_shutdown=2, server_header=False
@@ -88,27 +85,12 @@ def serve_http(
 
 def check_exposure(host: str, token: str | None) -> None:
     """Raises `Mistake` for an address that others can reach without a token."""
-    if token is not None and len(token) < SHORTEST_TOKEN:
-        raise Mistake(f"the token in {TOKEN_VARIABLE} is too short: use at least {SHORTEST_TOKEN} characters")
-    if token is None and not is_loopback(host):
-        raise Mistake(
-            f"'{host}' can be reached by others: set a token in {TOKEN_VARIABLE}, which clients send as "
-            "`Authorization: Bearer ...`, or serve on 127.0.0.1"
-        )
-
-
-def is_loopback(host: str) -> bool:
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    check_exposure_of(host, token, TOKEN_VARIABLE, "clients send as `Authorization: Bearer ...`")
 
 
 def make_application(server: Server[Any], host: str, token: str | None) -> ASGIApp:
     """The web application: the protocol at one path, behind the token where there is one."""
-    names = ["127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host]
+    names = [*LOOPBACK_NAMES, in_address(host)]
     hosts = [name + suffix for name in dict.fromkeys(names) for suffix in ("", ":*")]
     security = TransportSecuritySettings(
         # Beyond loopback a server has names that it does not know; there the token keeps foreign pages out.
@@ -143,15 +125,6 @@ class TokenGate:
                 await refused(scope, receive, send)
                 return
         await self._application(scope, receive, send)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, place = found[0]
-        return socket.create_server(place[:2], family=family, backlog=128)
-    except OSError as error:
-        raise CosetError(f"cannot serve on {host}:{port}: {error.strerror or error}; choose another --port") from None
 
 
 def _prepare(environment: OpenEnvironment) -> None:

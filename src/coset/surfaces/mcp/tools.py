@@ -6,13 +6,14 @@ with every conversation: a test counts them. A tool that fails raises a `CosetEr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
+from coset.answering.offline.outcome import Declined
+from coset.api.configured_model import has_model
 from coset.api.long_call import LongCall, Report, await_for
 from coset.api.open_environment import OpenEnvironment
 from coset.errors import Mistake
@@ -109,6 +110,8 @@ async def answer_check(environment: OpenEnvironment, asked: given.CheckArguments
 
 
 async def ask(environment: OpenEnvironment, asked: given.AskArguments, report: Report) -> gives.Output:
+    if not has_model(environment.environment):
+        return await _without_a_model(environment, asked.question, report)
     answer = await environment.ask_async(asked.question, report=report)
     rows, cut = gives.bounded_rows(list(answer.rows)) if not answer.text or answer.stopped else ([], False)
     return gives.AskOutput(
@@ -121,6 +124,21 @@ async def ask(environment: OpenEnvironment, asked: given.AskArguments, report: R
         confidence=answer.confidence,
         run=answer.run,
     )
+
+
+async def _without_a_model(environment: OpenEnvironment, question: str, report: Report) -> gives.Output:
+    """What coset is sure of by itself; else why it is not, and the caller goes on with `view`."""
+    found = await environment.ask_offline_async(question, report=report)
+    if isinstance(found, Declined):
+        return gives.AskOutput(
+            answer=f"no answer: {found.reason}; use `view` and `sql`", columns=[], rows=[], truncated=False, sql=[],
+            assumptions=[], confidence=0.0, run=0,
+        )  # fmt: skip
+    rows, cut = gives.bounded_rows(list(found.rows))
+    return gives.AskOutput(
+        answer="", columns=list(found.columns), rows=rows, truncated=found.truncated or cut, sql=[found.sql],
+        assumptions=[*found.reading, *found.doubts], confidence=found.confidence, run=0,
+    )  # fmt: skip
 
 
 async def _quick(environment: OpenEnvironment, work: Callable[[], Any]) -> Any:
@@ -188,7 +206,7 @@ TOOLS = (
     ),
     Tool(
         "ask",
-        "Let coset's own model answer a question, with the SQL behind it. Slow.",
+        "Let coset answer a question itself, with the SQL behind it; it says when it is not sure.",
         given.AskArguments,
         gives.AskOutput,
         ask,
@@ -197,14 +215,10 @@ TOOLS = (
 
 
 def offered(environment: OpenEnvironment, *, read_only: bool) -> dict[str, Tool]:
-    """The tools of this environment by name: `ask` only where a model is configured, nothing that keeps anything
-    where only reading is allowed. Raises `Mistake` for a model that is configured wrongly."""
-    from coset.answering.models import DEFAULT_MODEL, choose_models
+    """The tools of this environment by name: nothing that keeps anything where only reading is allowed. Raises
+    `Mistake` for a model that is configured wrongly."""
+    from coset.answering.models import choose_models
 
-    configured = environment.environment.models
-    has_model = bool(configured.get("agent") or os.environ.get(DEFAULT_MODEL))
-    if has_model:
-        choose_models(None, configured=configured)
-    return {
-        tool.name: tool for tool in TOOLS if (tool.name != "ask" or has_model) and (tool.reads_only or not read_only)
-    }
+    if has_model(environment.environment):
+        choose_models(None, configured=environment.environment.models)
+    return {tool.name: tool for tool in TOOLS if tool.reads_only or not read_only}

@@ -1,0 +1,127 @@
+"""The arbiter's statement, run before the agent is asked: most questions need no other, and many no agent.
+
+In: records, and the tools and checks of the question. Out: a `Draft`: what it gave in words for the agent, and the
+answer itself when the arbiter was sure, nothing is ambiguous, the rows fit the pinned shape and no check has anything
+against them. Asks no model.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from coset.answering.agent_tools import Toolbox, shown, told
+from coset.answering.answer import Proposal, misfit
+from coset.answering.named_results import NamedResult
+from coset.answering.quoting import cell, data_block, one_line
+from coset.answering.recorder import Recorder
+from coset.answering.records import Records
+from coset.answering.verification import Verification
+from coset.errors import CosetError
+from coset.routing.view import EvidenceView
+
+LONGEST_STATEMENT = 2_000
+SURE = 0.9
+MOST_CHECKS = 3
+FOUND_ROWS = 3
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What came of the arbiter's statement."""
+
+    text: str
+    """For the agent: the statement, what it gave, what speaks against it."""
+    name: str = ""
+    """The name of its result, when it gave rows."""
+    against: tuple[str, ...] = ()
+    """What the checks of every answer and those of the arbiter found."""
+    settled: Proposal | None = None
+    """The answer, when there is nothing left to decide."""
+
+    def doubted(self, against: Sequence[str]) -> Draft:
+        """The same with something to decide after all."""
+        return Draft("\n".join([self.text, *against]), self.name, (*self.against, *against))
+
+
+def run_draft(
+    records: Records,
+    view: EvidenceView,
+    toolbox: Toolbox,
+    verification: Verification | None,
+    recorder: Recorder,
+) -> Draft | None:
+    """Run the statement of the records over a view and look at what it gives; None when they have none."""
+    if not records.queries:
+        return None
+    sql = records.queries[0].sql
+    try:
+        named = toolbox.results.ran(toolbox.results.whole(sql)) or toolbox.run_sql(sql)
+    except CosetError as error:
+        recorder.step("draft", {"sql": sql, "failed": True, "text": told(error)})
+        return Draft(f"{one_line(sql, LONGEST_STATEMENT)}\n{toolbox.told_error(error, sql)}")
+    result = named.result
+    rows = result.table.num_rows if result else 0
+    recorder.step("draft", {"name": named.name, "sql": named.whole, "rows": rows, "failed": False})
+    text = f"{one_line(sql, LONGEST_STATEMENT)}\n{shown(named)}"
+    if result is None or not rows:
+        return Draft(text)
+    proposal = Proposal(text=_said(result.rows()), results=[named.name], confidence=SURE)
+    wrong = misfit(records.shape, rows)
+    against = [wrong] if wrong and verification is None else []
+    if verification is not None:
+        shown_nulls = {each.reference for table in view.tables for each in table.columns if each.nulls}
+        against += verification.tell(proposal, shown_nulls)
+    against += _own_checks(records, toolbox)
+    if against:
+        text += f"\n{data_block('checks', chr(10).join(against))}"
+    open_ = records.ambiguities or records.text_operations or records.missing
+    settled = records.sure and not open_ and not against and not result.truncated and not _says_nothing(named)
+    return Draft(text, named.name, tuple(against), proposal if settled else None)
+
+
+def why_not(sql: str, toolbox: Toolbox) -> str | None:
+    """Why a statement does not run, in words for who wrote it. One that runs has its result kept."""
+    try:
+        toolbox.run_sql(sql)
+    except CosetError as error:
+        return toolbox.told_error(error, sql)
+    return None
+
+
+def _own_checks(records: Records, toolbox: Toolbox) -> list[str]:
+    """What the arbiter's own checks find: each is a statement that gives rows, or a count, when something is wrong."""
+    found = []
+    for check in [each for each in records.checks if each.sql.strip()][:MOST_CHECKS]:
+        what = one_line(check.what, 160)
+        try:
+            result = toolbox.session.sql(toolbox.results.whole(check.sql), max_rows=FOUND_ROWS)
+        except CosetError as error:
+            found.append(f"{what}: could not be checked: {told(error)}")
+            continue
+        rows = [row for row in result.rows() if any(value not in (None, 0, False) for value in row)]
+        if rows:
+            shown_rows = "; ".join(", ".join(cell(value, 60) for value in row) for row in rows)
+            found.append(f"{what}: found {shown_rows}" + (", ..." if result.truncated else ""))
+    return found
+
+
+def _says_nothing(named: NamedResult) -> bool:
+    """Whether one row of nothing came: an aggregate over no rows looks like an answer and is none."""
+    rows = named.result.rows() if named.result else []
+    return len(rows) == 1 and any(value is None or value == 0 for value in rows[0])
+
+
+def _said(rows: list[tuple[Any, ...]]) -> str:
+    """One row in words, as stored; of several rows the rows themselves are the answer."""
+    return ", ".join(map(_plain, rows[0])) if len(rows) == 1 else ""
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat(" ") if isinstance(value, datetime.datetime) else value.isoformat()
+    return str(value)

@@ -1,0 +1,77 @@
+"""The answer out of what was proposed: rows from the result itself, statements that stand alone, what it stands on.
+
+In: how a run ended, its results and records. Out: an `Answer`. Of a run that stopped, the last result is what it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coset.answering.agent import Ending
+from coset.answering.answer import Answer, Mode
+from coset.answering.audit.kept_result import kept_result
+from coset.answering.checks import CheckResult
+from coset.answering.named_results import NamedResults
+from coset.answering.recorder import Recorder
+from coset.answering.records import Records
+from coset.answering.usage import StepUsage
+from coset.session.query_session import QuerySession
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What an answer stands on, besides its results."""
+
+    records: Records | None
+    cited: frozenset[str]
+    """References that the records and the arbiter's statement name."""
+    shown: frozenset[str]
+    """Everything the view showed."""
+    assumptions: tuple[str, ...]
+    checks: tuple[CheckResult, ...]
+    steps: tuple[StepUsage, ...]
+
+
+def made_answer(
+    question: str,
+    mode: Mode,
+    ending: Ending,
+    results: NamedResults,
+    grounds: Grounds,
+    session: QuerySession,
+    recorder: Recorder,
+) -> Answer:
+    proposal, records = ending.proposal, grounds.records
+    names = proposal.results if proposal else list(results.known)[-1:]
+    named = [results.find(name) for name in names]
+    final = named[-1] if named else None
+    result = None
+    if final is not None:
+        result = final.result or session.sql(final.whole)
+        recorder.keep_result(kept_result(final.whole, result))
+    tables = [use.table for each in named if each.result for use in each.result.uses]
+    ambiguous = [reading for each in records.ambiguities for reading in each.readings] if records else []
+    said = list(proposal.assumptions) if proposal else []
+    return Answer(
+        question=question,
+        mode=mode,
+        text=proposal.text.strip() if proposal else "",
+        columns=result.columns if result else (),
+        rows=tuple(result.rows()) if result else (),
+        truncated=result.truncated if result else False,
+        sql=tuple(each.whole for each in named),
+        references=_references(grounds, tables),
+        assumptions=tuple(dict.fromkeys([*said, *grounds.assumptions, *ending.objections])),
+        readings=tuple((proposal.readings if proposal else []) or ambiguous),
+        confidence=proposal.confidence if proposal else 0.0,
+        shape=records.shape if records else None,
+        stopped=ending.stopped,
+        checks=grounds.checks,
+        steps=grounds.steps,
+    )
+
+
+def _references(grounds: Grounds, tables: list[str]) -> tuple[str, ...]:
+    """What is cited, and the tables that the statements read."""
+    known = {reference.replace("/", ".").lower(): reference for reference in grounds.shown}
+    return tuple(dict.fromkeys([*sorted(grounds.cited), *(known.get(table.lower(), table) for table in tables)]))

@@ -1,0 +1,137 @@
+"""Forms in which several words of a question mean something only together: full names, `first and last names`,
+`the most expensive`, `older than`, a person's two names, the sexes.
+
+In: the words of a question and what is known. Out: `Words`, with a method for each form that gives its chunks, or
+nothing. Knows no table: columns are found by their names.
+"""
+
+from __future__ import annotations
+
+from coset.answering.offline.chunks import Chunk, StoredValue
+from coset.answering.offline.known import Known
+from coset.answering.offline.lexicon import ADJECTIVES, LESS, SEXES, Operator
+from coset.answering.offline.outcome import NotSure
+from coset.identities.words import singular
+from coset.routing.anchors.phrases import Phrase, ReadQuestion, Word
+from coset.routing.anchors.text_forms import normalised, plain_words
+
+
+class Words:
+    """The words of a question, the stored values that some of them say, and the chunks that were found so far."""
+
+    def __init__(self, asked: ReadQuestion, known: Known, values: dict[tuple[int, int], list[StoredValue]]) -> None:
+        self.asked, self.known, self.values = asked, known, values
+        self.words: tuple[Word, ...] = asked.words
+        self.normal = tuple(word.normal for word in asked.words)
+        self.phrases: dict[int, list[Phrase]] = {}
+        self.found: list[Chunk] = []
+        for phrase in asked.phrases:
+            self.phrases.setdefault(phrase.first, []).append(phrase)
+
+    def _gap(self, place: int) -> str:
+        return self.asked.text[self.words[place - 1].end : self.words[place].begin]
+
+    def _closed(self, place: int, length: int) -> bool:
+        """Whether no comma or stop stands inside the words."""
+        return all(not set(self._gap(inner)) & set(",;:.?!()") for inner in range(place + 1, place + length))
+
+    def _full_name(self, place: int) -> tuple[int, list[Chunk]] | None:
+        """`full names`, where first and last names are kept apart."""
+        if self.normal[place : place + 2] not in (("full", "name"), ("full", "names")):
+            return None
+        parts = [self.known.named("column", (part, "name")) for part in ("first", "last")]
+        if self.known.named("column", ("full", "name")) or not all(parts):
+            return None
+        told = [Chunk("column", f"{part} name", named=n) for part, n in zip(("first", "last"), parts, strict=True)]
+        return 2, [told[0], Chunk("operator", "and", operator="and"), told[1]]
+
+    def _coordinated(self, place: int) -> tuple[int, list[Chunk]] | None:
+        """`first and last names`, `first, middle, and last names`: the noun at the end belongs to each word."""
+        words, at = [self.normal[place]], place + 1
+        while at + 1 < len(self.words) and (self._gap(at).strip() == "," or self.normal[at] == "and"):
+            at += self.normal[at] == "and"
+            words.append(self.normal[at])
+            at += 1
+        if len(words) < 2 or at >= len(self.words) or self._gap(at).strip():
+            return None
+        noun = self.normal[at]
+        columns = [self.known.named("column", (word, noun)) for word in words]
+        if not all(columns) or any(self.known.named("column", (word,)) for word in words):
+            return None
+        told: list[Chunk] = []
+        for word, named in zip(words, columns, strict=True):
+            told += [Chunk("operator", "and", operator="and")] if told else []
+            told.append(Chunk("column", f"{word} {noun}", named=named))
+        return at + 1 - place, told
+
+    def _adjective(self, place: int) -> tuple[int, list[Chunk]] | None:
+        """`the most expensive`, `oldest`, `taller than`: an order or comparison by the column that it speaks of."""
+        word, after = self.normal[place], self.normal[place + 1] if place + 1 < len(self.words) else ""
+        length, adjective, much = 1, _adjective_of(word, "est"), True
+        operator: Operator = "largest"
+        if word in ("most", "least") and after in ADJECTIVES:
+            length, adjective, much = 2, after, word == "most"
+        elif after == "than" and (adjective := _adjective_of(word, "er")):
+            length, operator = 2, ">"
+        if not adjective or adjective not in ADJECTIVES:
+            return None
+        much = much != (adjective in LESS)
+        text = " ".join(self.normal[place : place + length])
+        asked = [(name,) for name in ADJECTIVES[adjective]]
+        strict = next((n for name in asked if (n := self.known.named("column", name))), ())
+        named = strict or next((n for name in asked if (n := self.known.named_loosely("column", name))), ())
+        if operator == ">":
+            chunk = Chunk("operator", text, operator=">" if much else "<")
+            before = self.found[-1] if self.found else None
+            told = before is not None and (before.kind == "column" or before.is_operator("="))
+            return (2, [chunk]) if told or not named else (2, [Chunk("column", text, named=named), chunk])
+        if not named:
+            raise NotSure(f"no column is known to say what is '{text}'")
+        return length, [Chunk("operator", text, operator="largest" if much else "smallest", named=named)]
+
+    def _person(self, phrase: Phrase) -> list[Chunk]:
+        """A quoted name whose words stand in two columns of one table: first and last name."""
+        if phrase.last - phrase.first != 2:
+            return []
+        parts = [self.values.get((place, place + 1), []) for place in range(phrase.first, phrase.last)]
+        tables = [{self.known.columns[value.column].table for value in part} for part in parts]
+        if not tables[0] & tables[1]:
+            return []
+        texts = [self.words[place].text for place in range(phrase.first, phrase.last)]
+        kept = [tuple(v for v in part if self.known.columns[v.column].table in tables[0] & tables[1]) for part in parts]
+        return [Chunk("value", text, values=held, quoted=True) for text, held in zip(texts, kept, strict=True)]
+
+    def _sex(self, word: str) -> tuple[StoredValue, ...]:
+        """`female` where a column of the sexes holds F."""
+        wanted = SEXES.get(singular(word), ())
+        return tuple(
+            StoredValue(column.reference, value)
+            for column in self.known.columns.values()
+            if column.values is not None and {"sex", "gender"} & set(plain_words(column.name))
+            for value, _ in column.values.values
+            if value is not None and value.lower() in wanted
+        )
+
+    def _as_written(self, held: tuple[StoredValue, ...], words: tuple[str, ...]) -> tuple[StoredValue, ...]:
+        """Where a column holds the very words, the codes that stand for them elsewhere are not meant."""
+        same = tuple(value for value in held if tuple(normalised(value.value).split()) == words)
+        return same or held
+
+    def _stored_as(self, words: tuple[str, ...]) -> tuple[StoredValue, ...]:
+        wanted = " ".join(words)
+        return tuple(
+            StoredValue(column.reference, value)
+            for column in self.known.columns.values()
+            if column.values is not None
+            for value, _ in column.values.values
+            if value is not None and value.lower() == wanted
+        )
+
+
+def _adjective_of(word: str, ending: str) -> str:
+    """`heaviest` is of `heavy`, `oldest` of `old`, `bigger` of `big`; empty when it is none that is known."""
+    if not word.endswith(ending):
+        return ""
+    base = word[: -len(ending)]
+    forms = (base, base + "e", base[:-1] + "y", base[:-1])
+    return next((form for form in forms if form in ADJECTIVES), "")

@@ -1,0 +1,104 @@
+"""How well each telling word of a question was found, by name, by value, or as part of a date or number.
+
+In: a question being looked up, and all its sightings. Out: one `FoundWord` for each word that tells something.
+Words that questions of any data have (`earned`, `common`, `opened`) are left out: that nothing is called so says
+nothing. Knows no vectors; likeness of meaning is for `spoken_of` to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coset.routing.anchors.sightings import Lookup, Sighting
+
+NAMED, HELD = 0.3, 0.45
+"""From these scores on a name, or a value, is a finding of its words."""
+SURELY_NAMED = 0.75
+"""A word that says little counts all the same when something is called so."""
+SLIP = 0.55
+"""What a word counts that was found as a slip for another, beside one that was found as it is."""
+MOST_WORDS = 60
+
+
+@dataclass(frozen=True)
+class FoundWord:
+    """A word of the question, at its place among all words."""
+
+    text: str
+    normal: str
+    begin: int
+    end: int
+    """The characters of the question that it takes."""
+    place: int
+    named: float
+    held: float
+    """The best score by which it, or a phrase around it, is a value or a code."""
+    is_dated: bool
+    """Whether it belongs to a date or a number."""
+
+    @property
+    def is_found(self) -> bool:
+        return self.is_dated or self.named >= NAMED or self.held >= HELD
+
+
+def found_words(lookup: Lookup, sightings: Sequence[Sighting]) -> tuple[FoundWord, ...]:
+    named: dict[int, float] = {}
+    held: dict[int, float] = {}
+    for each in sightings:
+        if each.kind in ("name", "value", "code"):
+            scores = named if each.kind == "name" else held
+            score = each.score * (SLIP if each.note.startswith("read as") else 1.0)
+            for place in range(each.first, each.last):
+                scores[place] = max(scores.get(place, 0.0), score)
+    dated = {
+        place
+        for phrase in lookup.question.phrases
+        if phrase.kind in ("date", "number")
+        for place in range(phrase.first, phrase.last)
+    }
+    written = lookup.question.words
+    return tuple(
+        FoundWord(
+            written[place].text, word, written[place].begin, written[place].end, place,
+            named.get(place, 0.0), held.get(place, 0.0), place in dated or word.isdigit(),
+        )
+        for place, word, _ in lookup.telling
+        if word not in SAYING_LITTLE or named.get(place, 0.0) >= SURELY_NAMED
+    )[:MOST_WORDS]  # fmt: skip
+
+
+SAYING_LITTLE = frozenset(
+    """across actually ago ahead allow allowed almost alone along already also always amongst another answer anyone
+    anything appear appeared appears apply arranged ascending ask asked associated available back bad based became
+    become becomes began begin beginning behind belonging best better big bigger biggest bought break bring broken
+    brought buy call called came can cannot case change changed cheap cheaper cheapest check choose come comes
+    coming common commonly compared complain complained complains consider considered corresponding cost costs count
+    counts cover covered covers create created current currently daily data database dataset day days decade decades
+    decrease descending describe described describes detail details determine did different display distribution
+    divided does doesn doing don done double doubled drop dropped drops earn earned earns either end ended ends
+    enough entire equal especially estimate even ever everyone everything except expensive explain explained
+    explains expressed extract fall fallen falls far fast faster fell few fewer fewest five follow followed
+    following format former found four frequent frequently full gain gained gave general generate getting given
+    gives giving go goes going good got great group grouped grow growth had half handle handled handles happen
+    happened happens having help high highest hold holds hour hours however immediately important improve increase
+    increased increases indicate individual information instead involved isn item items just keep kept kind kinds
+    know known large larger last later leading least leave left less level levels likely limit live long longer look
+    lose loss lost lot lots low lowest made main maintain make makes making many match matched maximum mean means
+    meant median mention mentioned mentioning mentions minimum minute minutes month monthly months more most mostly
+    move much multiple named need needs never new newer next nine noted now number numbers occur occurred occurs
+    often old older once open opened order ordered originally others output overall own pair part particular past
+    pay pays people per percent percentage perform performed period person place placed play please popular positive
+    possible present previous previously print proportion provide provided put quarter quickly range rate rather
+    reached read reads really receive received recent recently recorded records regarding regardless related
+    relative release released remain report reported represent require required respective result results rise rises
+    rose run said saw say says second see seem selected sell sent separate separately serve set seven several share
+    similar since single six size small smaller sold sort sorted sorts specific specified spend spent start started
+    state stated still sum sung take taken takes tell ten than think thinks third three throughout thus ticked time
+    times together told took top total toward trend try turn two type types typical typically unique upon use used
+    uses using usual usually value values versus very via vs want wanted way week weekly weeks well went whether
+    whole win within without won word work worked works worse worst write written wrote year yearly years yes yet
+    youngest
+    """.split()  # noqa: SIM905 - a list of words is read best as words
+)
+"""Words of asking, doing and comparing that a question may have whatever it is about."""

@@ -1,0 +1,50 @@
+"""What is told of a table itself: what was written of it, its family, its duplicates.
+
+In: facts of the state. Out: texts as a view holds them. Knows no budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coset.routing.data_as_text import literal, one_line, runnable
+from coset.routing.details import joined_columns
+from coset.routing.facts import TableFacts
+from coset.routing.families import NamingColumn, family_text
+from coset.routing.objects_of_state import StateObjects
+
+
+def description_text(objects: StateObjects, facts: TableFacts) -> str:
+    """What people said of a table, told apart from what was found."""
+    said = " ".join(objects.notes.get(facts.reference, ()))
+    stated = [
+        document.text
+        for document in objects.source_documents
+        if document.about == facts.reference and document.provenance == "stated"
+    ]
+    parts = [f"said by a person: {literal(one_line(said, 300), 300)}"] if said else []
+    other = " ".join(stated) or facts.comment
+    parts += [literal(one_line(other, 300), 300)] if other else []
+    return "; ".join(parts)
+
+
+def family_line(objects: StateObjects, facts: TableFacts, named: Sequence[str]) -> str:
+    """How to write a member of a family, and many; `named` are members that the question leads to."""
+    return family_text(facts, naming_column(objects, facts.reference), named) if facts.family is not None else ""
+
+
+def naming_column(objects: StateObjects, family: str) -> NamingColumn | None:
+    """The column whose values are the names of a family's members."""
+    for relation in objects.relations_of.get(family, ()):
+        for table, columns in joined_columns(relation).items() if relation.kind == "table_name" else ():
+            known = {each.reference: each for each in objects.columns(table)} if table != family else {}
+            if columns and columns[0] in known:
+                return NamingColumn(objects.tables[table].sql_name, known[columns[0]].expression)
+    return None
+
+
+def duplicates_text(facts: TableFacts, *, full: bool) -> str:
+    if not facts.duplicates:
+        return ""
+    text = one_line(facts.duplicates.rstrip("."), 160)
+    return f"{text}, same entity by: {runnable(facts.duplicates_key)}" if full and facts.duplicates_key else text

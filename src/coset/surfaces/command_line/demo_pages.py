@@ -1,0 +1,167 @@
+"""What `coset demo` shows: sources, joins, dirt and shared roles as understood, each answer, and what to try next.
+
+In: the evidence state of a demo folder, and the tried questions. Out: text on standard output, made for a terminal of
+100 columns and readable in any. Computes nothing: every figure was found by comprehension or by whoever answered.
+"""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from coset.answering.offline import Answered
+from coset.demo.trial import Tried
+from coset.environment.configuration import Environment
+from coset.evidence.state import EvidenceState
+from coset.surfaces.command_line.output import cell
+
+LEAST_WIDTH, SQL_LINES, FEW, NAMED = 100, 4, 5, 3
+"""Columns to use where the terminal does not say how many it has; lines of a statement; rows of an
+answer that are shown all, or else so many."""
+NEXT = (
+    ("view", 'coset view "How many tickets report error E42?"', "the evidence that a question gets to see"),
+    ("ask", 'coset ask "How many paid invoices are there?"', "a question of your own, answered or declined"),
+    ("show", "coset show beacon/orders.buyer_id", "all that is known of a column, and why"),
+    ("map", "coset map -o map.html", "the roles of all columns as a picture"),
+    ("sql", 'coset sql "SELECT count(*) FROM beacon.orders"', "one SELECT across all sources, read-only"),
+    ("ui", "coset ui", "all of it in a browser"),
+    ("mcp", "coset mcp", "all of it for your agent"),
+    ("init", "coset init crm=postgresql://... files=./exports", "your own data, in a folder of its own"),
+)
+"""Command that must exist, what to type, what it gives."""
+
+
+def title(text: str) -> None:
+    click.secho(text, bold=True)
+
+
+def _heading(text: str, beside: str = "") -> None:
+    click.echo("  " + click.style(text, fg="cyan") + (click.style(f"  {beside}", dim=True) if beside else ""))
+
+
+def _grid(rows: Sequence[Sequence[str]], lines: int = 1) -> None:
+    """Cells in columns. The last is folded into so many lines and cut there; the others keep their width."""
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))] if rows else []
+    room = shutil.get_terminal_size((LEAST_WIDTH, 24)).columns - 5 - sum(width + 2 for width in widths[:-1])
+    for row in rows:
+        *others, last = (cell(text, 400) for text in row)
+        padded = "".join(f"{text:<{width}}  " for text, width in zip(others, widths, strict=False))
+        for place, line in enumerate(_folded(last, max(room, 20), lines)):
+            click.echo(f"    {' ' * len(padded) if place else padded}{line}")
+
+
+def _folded(text: str, width: int, lines: int) -> list[str]:
+    """The text in at most so many lines; the last says when there was more."""
+    folded = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+    return folded if len(folded) <= lines else [*folded[: lines - 1], f"{folded[lines - 1][: width - 2]} …"]
+
+
+def _short(reference: str) -> str:
+    """`atlas/main/customers.customer_id` without the schema that says nothing."""
+    return reference.replace("/main/", "/")
+
+
+def show_sources(state: EvidenceState) -> None:
+    rows = state.rows(
+        "SELECT source, any_value(s.kind) AS kind, string_agg(name, ', ' ORDER BY name) AS names, sum(rows) AS rows "
+        "FROM tables JOIN sources s USING (source) GROUP BY source ORDER BY source"
+    )
+    _grid([(row["source"], row["kind"], f"{row['rows']:>7,} rows", row["names"]) for row in rows])
+
+
+def show_joins(state: EvidenceState) -> None:
+    rows = state.rows(
+        "SELECT * FROM relations WHERE split_part(left_table, '/', 1) <> split_part(right_table, '/', 1) "
+        "ORDER BY kind = 'identity', confidence DESC, left_columns"
+    )
+    _heading("Joins between the departments", f"and {state.count('relations') - len(rows)} within them")
+    _grid([_join(row) for row in rows])
+    for row in rows:
+        if row["kind"] != "identity":
+            click.secho(f"      {cell(row['left_expression'], 200)}", dim=True)
+            click.secho(f"        = {cell(row['right_expression'], 200)}", dim=True)
+
+
+def _join(row: dict[str, Any]) -> tuple[str, ...]:
+    left, right = (_short(", ".join(row[side])) for side in ("left_columns", "right_columns"))
+    matched = f"{row['left_match']:>4.0%} match"
+    return left, "=", right, row["kind"].replace("_", " "), matched, row["cardinality"]
+
+
+def show_dirt(state: EvidenceState) -> None:
+    rows = state.rows(
+        "SELECT column_reference AS reference, kind, share, detail FROM diagnostics UNION ALL "
+        "SELECT table_reference, 'duplicates', share, detail FROM duplicates ORDER BY reference, kind"
+    )
+    _heading("Dirt", "the expressions that clean it: coset diagnostics")
+    _grid([(_short(row["reference"]), row["kind"].replace("_", " "), row["detail"]) for row in rows], lines=2)
+
+
+def show_roles(environment: Environment, state: EvidenceState) -> None:
+    from coset.identities.explain import realised_identities
+    from coset.identities.inventory import load_inventory
+
+    found = realised_identities(state, load_inventory(environment.identities_file))
+    _heading("Roles that columns of several departments share", "all roles: coset identities")
+    _grid([(row["role"], ", ".join(map(_short, row["fiber"]))) for row in found if row["sources"] > 1], lines=4)
+
+
+def show_answer(tried: Tried) -> None:
+    """The question, its answer beside what the generator knows, then view, reading, checks and statement."""
+    known, found = tried.known, tried.found
+    click.echo("\n  " + click.style(cell(known.question.text, 200), fg="cyan", bold=True))
+    if isinstance(found, Answered):
+        _line("true" if tried.right else "NOT true", _rows_in_words(found), fg="green" if tried.right else "red")
+    else:
+        _line("declined", found.reason, fg="yellow")
+    if not tried.right:
+        _line("truth", known.in_words)
+    view = found.view
+    columns = sum(len(table.columns) for table in view.tables)
+    _line(
+        "view",
+        f"{_several(len(view.tables), 'table')}, {_several(columns, 'column')}, "
+        f"{_several(len(view.relations), 'join')} in {view.cost:,} tokens",
+    )
+    if isinstance(found, Answered):
+        _line("read", "; ".join(map(_short, found.reading)))
+    passed = [check.name for check in found.checks if check.outcome == "passed"]
+    if passed:
+        _line("checks", f"{len(passed)} passed: {', '.join(dict.fromkeys(passed))}".replace("_", " "))
+    if found.sql:
+        _line("sql", " ".join(found.sql.split()), dim=True)
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _line(name: str, text: str, **style: Any) -> None:
+    """A named line, folded under itself; of a long one the beginning."""
+    for place, line in enumerate(_folded(cell(text, 4_000), LEAST_WIDTH - 14, SQL_LINES)):
+        click.echo(f"    {'' if place else name:<9}" + click.style(line, **style))
+
+
+def _rows_in_words(found: Answered) -> str:
+    """All rows where they are few, else their number and the first."""
+    few = len(found.rows) <= FEW
+    shown = ", ".join(_number(row[0]) for row in found.rows[: FEW if few else NAMED])
+    return shown if few else f"{len(found.rows):,}: {shown} and {len(found.rows) - NAMED:,} more"
+
+
+def _number(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else cell(value, 40)
+
+
+def show_next(folder: Path) -> None:
+    from coset.surfaces.command_line import COMMANDS
+
+    title(f"\nNext: cd {cell(str(folder), 200)}")
+    _grid([(typed, gives) for name, typed, gives in NEXT if name in COMMANDS])

@@ -1,0 +1,70 @@
+"""The web application: its addresses, its files, and what is shown when something is wrong.
+
+In: a `Site`. Out: an application for any server that speaks ASGI, with the gate before it. Knows no page from inside.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Scope
+
+from coset.errors import CosetError, Mistake
+from coset.surfaces.web.gate import Gate
+from coset.surfaces.web.pages import ROUTES
+from coset.surfaces.web.rendering import render
+from coset.surfaces.web.site import Site
+
+FOR_EVER = "public, max-age=31536000, immutable"
+log = logging.getLogger(__name__)
+
+
+class Assets(StaticFiles):
+    """Our own files. Their addresses change when they do, so a browser need not ask twice."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = FOR_EVER
+        return response
+
+
+def make_application(site: Site, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
+    """All pages, behind the gate."""
+    application = Starlette(
+        routes=[*ROUTES, Mount("/assets", Assets(packages=[("coset.surfaces.web", "assets")]))],
+        middleware=[Middleware(GZipMiddleware, minimum_size=500, compresslevel=5)],
+        exception_handlers={CosetError: _told, HTTPException: _refused, Exception: _unexpected},
+    )
+    application.state.site = site
+    return Gate(application, host, token)
+
+
+def _error(request: Request, status: int, text: str) -> Response:
+    wants_part = request.headers.get("x-part") == "1"
+    return render(request, "error_part.html" if wants_part else "error.html", status, text=text, status=status)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    return _error(request, 400 if isinstance(error, Mistake) else 503, str(error))
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    status, text = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
+    return _error(request, status, "There is no such page." if status == 404 and text == "Not Found" else text)
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    if os.environ.get("COSET_TRACEBACK"):
+        log.exception("a page failed", exc_info=error)
+    return _error(
+        request, 500, f"Unexpected {type(error).__name__}: a fault of coset's. Set COSET_TRACEBACK=1 to see where."
+    )

@@ -1,0 +1,155 @@
+"""Identities: the roles that are played here, and each with its fiber, its support, its opposition, its competitors.
+
+In: the state. Out: a list, the page of a role (entity and attribute), and the page of one identity of one coordinate.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from coset.errors import Mistake
+from coset.evidence.state import EvidenceState
+from coset.identities.explain import explain, realised_identities
+from coset.identities.inventory import COORDINATES, Coordinate, Identity, Inventory
+from coset.identities.store import IdentityStore
+from coset.surfaces.web.rendering import render
+from coset.surfaces.web.site import site_of
+
+EXPLAINED = 40
+"""Of so many members the reasons are shown; the others are listed."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """An object of a fiber, with what was said for and against it."""
+
+    reference: str
+    is_table: bool
+    membership: float
+    runner_up: str
+    runner_up_membership: float
+    radius: float
+    taught: bool
+    support: tuple[str, ...] = ()
+    opposition: tuple[str, ...] = ()
+
+
+def listed(request: Request) -> Response:
+    site = site_of(request)
+    wanted = request.query_params.get("find", "").strip().lower()
+    inventory = site.inventory
+    with site.environment.reading() as state:
+        IdentityStore(state).require()
+        roles = realised_identities(state, inventory)
+        played = state.rows("SELECT coordinate, identity, count(*) AS number FROM memberships GROUP BY ALL")
+    if wanted:
+        roles = [
+            role for role in roles
+            if wanted in role["role"] or wanted in role["name"].lower()
+            or any(wanted in reference.lower() for reference in role["fiber"])
+        ]  # fmt: skip
+    counts = {(row["coordinate"], row["identity"]): row["number"] for row in played}
+    inventories = [
+        (coordinate, [(one, counts.get((coordinate, one.id), 0)) for one in inventory.of(coordinate)])
+        for coordinate in COORDINATES
+    ]
+    return render(request, "identities.html", roles=roles, find=wanted, inventories=inventories)
+
+
+def role(request: Request) -> Response:
+    """One role: an entity and an attribute."""
+    site = site_of(request)
+    inventory = site.inventory
+    wanted = inventory.role(request.query_params.get("role", ""))
+    if len(wanted) < 2:
+        raise Mistake("a role has an entity and an attribute, such as customer.identifier")
+    entity, attribute = (inventory.of(coordinate)[wanted[coordinate]] for coordinate in COORDINATES)
+    with site.environment.reading() as state:
+        IdentityStore(state).require()
+        found = [
+            each for each in realised_identities(state, inventory) if each["role"] == f"{entity.id}.{attribute.id}"
+        ]
+        if not found:
+            raise HTTPException(404, f"No column of this environment plays {entity.id}.{attribute.id}.")
+        members = [
+            (reference, {c: _member(state, reference, c, inventory, number) for c in COORDINATES})
+            for number, reference in enumerate(found[0]["fiber"])
+        ]
+    return render(
+        request, "role.html", role=found[0], entity=entity, attribute=attribute, members=members,
+        competitors=_competitors([each for _, both in members for each in both.items() if each[1]]),
+    )  # fmt: skip
+
+
+def identity(request: Request) -> Response:
+    """One identity of one coordinate."""
+    site = site_of(request)
+    coordinate, inventory = _coordinate(request.path_params["coordinate"]), site.inventory
+    one: Identity = inventory.of(coordinate)[inventory.position(coordinate, request.query_params.get("id", ""))]
+    with site.environment.reading() as state:
+        IdentityStore(state).require()
+        references = state.rows(
+            "SELECT reference FROM memberships WHERE coordinate = $1 AND identity = $2 "
+            "ORDER BY is_table DESC, membership DESC, reference", [coordinate, one.id],
+        )  # fmt: skip
+        members = [
+            member for number, row in enumerate(references)
+            if (member := _member(state, row["reference"], coordinate, inventory, number))
+        ]  # fmt: skip
+        prototype = state.rows(
+            "SELECT support, interpolation FROM prototypes WHERE coordinate = $1 AND identity = $2 "
+            "ORDER BY bank DESC LIMIT 1", [coordinate, one.id],
+        )  # fmt: skip
+        near = state.rows(
+            "SELECT reference, identity, membership, runner_up_membership FROM memberships WHERE coordinate = $1 "
+            "AND runner_up = $2 ORDER BY runner_up_membership DESC, reference LIMIT 12", [coordinate, one.id],
+        )  # fmt: skip
+    return render(
+        request, "identity.html", coordinate=coordinate, identity=one, members=members, near=near,
+        prototype=prototype[0] if prototype else None,
+        competitors=_competitors([(coordinate, member) for member in members]),
+    )  # fmt: skip
+
+
+def _coordinate(written: str) -> Coordinate:
+    for coordinate in COORDINATES:
+        if written == coordinate:
+            return coordinate
+    raise HTTPException(404, f"There is no such coordinate: there are {' and '.join(COORDINATES)}.")
+
+
+def _member(
+    state: EvidenceState, reference: str, coordinate: Coordinate, inventory: Inventory, number: int
+) -> Member | None:
+    rows = state.rows(
+        "SELECT is_table, membership, runner_up, runner_up_membership, radius, pinned FROM memberships "
+        "WHERE reference = $1 AND coordinate = $2", [reference, coordinate],
+    )  # fmt: skip
+    if not rows:
+        return None
+    reasons: dict[str, Any] = {}
+    if number < EXPLAINED:
+        reasons = explain(state, reference, inventory).get(coordinate, {})
+    row = rows[0]
+    return Member(
+        reference, row["is_table"], row["membership"], row["runner_up"], row["runner_up_membership"], row["radius"],
+        row["pinned"], tuple(reasons.get("support", ())), tuple(reasons.get("opposition", ())),
+    )  # fmt: skip
+
+
+def _competitors(members: list[tuple[Coordinate, Member | None]]) -> list[tuple[Coordinate, str, int, float]]:
+    """The runners-up: how often each is one, and its strongest membership."""
+    present = [(coordinate, member) for coordinate, member in members if member is not None]
+    counts = Counter((coordinate, member.runner_up) for coordinate, member in present)
+    strongest: dict[tuple[Coordinate, str], float] = {}
+    for coordinate, member in present:
+        key = (coordinate, member.runner_up)
+        strongest[key] = max(strongest.get(key, 0.0), member.runner_up_membership)
+    found = [(coordinate, name, number, strongest[coordinate, name]) for (coordinate, name), number in counts.items()]
+    return sorted(found, key=lambda each: (-each[3], each[0], each[1]))[:8]

@@ -1,0 +1,168 @@
+"""One object: all that is known of it, the role it plays and why, and the buttons that correct it.
+
+In: a reference. Out: its page; and for what a person says of it, the statement kept, the identities realised anew, and
+a page that shows what moved. Where the person came from a question, also what that question's view now shows.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from coset.api.teaching import Teaching
+from coset.errors import Mistake
+from coset.evidence.lookup import everything_about, resolve
+from coset.evidence.state import EvidenceState
+from coset.identities.explain import explain
+from coset.identities.inventory import COORDINATES, Coordinate, Inventory
+from coset.identities.store import IdentityStore
+from coset.routing.materialise import DEFAULT_BUDGET
+from coset.surfaces.web.forms import number_in, read_form
+from coset.surfaces.web.pages.questions import LEAST, MOST
+from coset.surfaces.web.rendering import render
+from coset.surfaces.web.site import Move, Site, ViewLine, site_of
+
+SHOWN_PROFILE = 6
+SHOWN_LINES = 60
+
+
+@dataclass(frozen=True)
+class RoleCard:
+    """The role of an object in one coordinate, with the strongest of its profile."""
+
+    coordinate: Coordinate
+    identity: str
+    meaning: str
+    membership: float
+    taught: bool
+    reasons: dict[str, Any]
+    profile: tuple[tuple[str, float], ...]
+    statements: tuple[dict[str, Any], ...]
+
+
+def object_page(request: Request) -> Response:
+    site = site_of(request)
+    fields = dict(request.query_params)
+    question, budget = fields.get("q", ""), number_in(fields, "budget", DEFAULT_BUDGET, LEAST, MOST)
+    inventory = site.inventory
+    with site.environment.reading() as state:
+        reference = resolve(state, fields.get("reference", ""))
+        known = everything_about(state, reference)
+        cards = role_cards(state, reference, inventory)
+        roles = _roles_of_columns(state, reference) if known["kind"] == "table" else {}
+    move = site.moves.get(number_in(fields, "moved", 0, 0, 10**9))
+    return render(
+        request, "object.html", reference=reference, known=known, cards=cards, roles=roles, move=move,
+        inventory={coordinate: inventory.of(coordinate) for coordinate in COORDINATES}, question=question,
+        budget=budget, trail=_trail(reference, known["kind"]),
+    )  # fmt: skip
+
+
+def taught(request: Request) -> Response:
+    """All that people said of roles."""
+    site = site_of(request)
+    with site.environment.reading() as state:
+        statements = IdentityStore(state).statements()
+    move = site.moves.get(number_in(dict(request.query_params), "moved", 0, 0, 10**9))
+    return render(request, "taught.html", statements=statements, move=move)
+
+
+async def teach(request: Request) -> Response:
+    fields = await read_form(request)
+    reference, coordinate = fields.get("reference", ""), fields.get("coordinate", "")
+    identity = fields.get("identity", "").strip()
+    if not identity or coordinate not in COORDINATES:
+        raise Mistake("say what it is: the id of an identity, such as those that the list offers")
+    role = f"{identity}." if coordinate == "entity" else f".{identity}"
+    site, negative = site_of(request), fields.get("negative") == "1"
+
+    def work() -> int:
+        return _moved(site, fields, lambda: site.environment.teach(reference, role, negative=negative), False)
+
+    return _back_to(fields, await run_in_threadpool(work))
+
+
+async def revoke(request: Request) -> Response:
+    fields = await read_form(request)
+    site, number = site_of(request), number_in(fields, "number", 0, 0, 10**9)
+
+    def work() -> int:
+        return _moved(site, fields, lambda: site.environment.revoke(number), True)
+
+    return _back_to(fields, await run_in_threadpool(work))
+
+
+def role_cards(state: EvidenceState, reference: str, inventory: Inventory) -> list[RoleCard]:
+    """What is known of the role in each coordinate that the object has one in."""
+    cards = []
+    for coordinate, reasons in explain(state, reference, inventory).items():
+        ids = inventory.ids(coordinate)  # type: ignore[arg-type]
+        meanings = {one.id: one.meaning for one in inventory.of(coordinate)}  # type: ignore[arg-type]
+        row = state.rows(
+            "SELECT profile, pinned, membership FROM memberships WHERE reference = $1 AND coordinate = $2",
+            [reference, coordinate],
+        )[0]
+        profile = sorted(zip(ids, row["profile"], strict=False), key=lambda each: -each[1])[:SHOWN_PROFILE]
+        statements = state.rows(
+            "SELECT number, identity, supports, said_at FROM taught WHERE reference = $1 AND coordinate = $2 "
+            "ORDER BY number", [reference, coordinate],
+        )  # fmt: skip
+        cards.append(
+            RoleCard(
+                coordinate, reasons["identity"], meanings.get(reasons["identity"], ""), row["membership"],  # type: ignore[arg-type]
+                row["pinned"], reasons, tuple(profile), tuple(statements),
+            )
+        )  # fmt: skip
+    return cards
+
+
+def _roles_of_columns(state: EvidenceState, table: str) -> dict[str, dict[str, Any]]:
+    """The role of each column of a table, by the column's name."""
+    rows = state.rows(
+        "SELECT c.name, c.reference, e.identity || '.' || a.identity AS role, "
+        "e.membership * a.membership AS membership "
+        "FROM columns c JOIN memberships e ON e.reference = c.reference AND e.coordinate = 'entity' "
+        "JOIN memberships a ON a.reference = c.reference AND a.coordinate = 'attribute' WHERE c.table_reference = $1",
+        [table],
+    )
+    return {row["name"]: row for row in rows}
+
+
+def _moved(site: Site, fields: dict[str, str], change: Any, was_revoked: bool) -> int:
+    """Carry out a change; the number under which the page finds what came of it."""
+    question = fields.get("q", "").strip()
+    budget = number_in(fields, "budget", DEFAULT_BUDGET, LEAST, MOST)
+    before = site.environment.view(question, budget).text if question else ""
+    teaching: Teaching = change()
+    lines: tuple[ViewLine, ...] = ()
+    if question:
+        after = site.environment.view(question, budget).text
+        compared = difflib.ndiff(before.splitlines(), after.splitlines())
+        lines = tuple(ViewLine(line[0] == "+", line[2:]) for line in compared if line[0] in "+-")[:SHOWN_LINES]
+    return site.moves.add(Move(teaching, was_revoked, question, budget, lines))
+
+
+def _back_to(fields: dict[str, str], number: int) -> Response:
+    about = {"reference": fields.get("reference", ""), "moved": str(number)}
+    if question := fields.get("q", "").strip():
+        about |= {"q": question, "budget": fields.get("budget", "")}
+    page = "/object" if about["reference"] and fields.get("back") != "taught" else "/taught"
+    return RedirectResponse(f"{page}?{urlencode(about)}#moved", 303)
+
+
+def _trail(reference: str, kind: str) -> list[tuple[str, str]]:
+    """The way to an object: its source, its table, each with its reference."""
+    source, _, rest = reference.partition("/")
+    if not rest or kind == "source":
+        return []
+    trail = [(source, source)]
+    if kind in {"column", "path", "facet"}:
+        table = reference.rpartition("/")[0] + "/" + reference.rpartition("/")[2].partition(".")[0]
+        trail.append((table.rpartition("/")[2], table))
+    return trail

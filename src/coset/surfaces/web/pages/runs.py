@@ -1,0 +1,153 @@
+"""Runs: the questions that were asked, and each as a trajectory with the SQL behind each number.
+
+In: the audit. Out: a list, the page of a run, and whether its answer still holds on today's data.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from coset.answering.audit.replay import Replay, replay
+from coset.answering.audit.runs import Run, Runs, Step
+from coset.answering.audit.tables import FILE_NAME
+from coset.answering.audit.trace import spent
+from coset.session.query_session import QuerySession
+from coset.surfaces.command_line.output import json_value
+from coset.surfaces.web.forms import read_form
+from coset.surfaces.web.rendering import render
+from coset.surfaces.web.site import Site, site_of
+
+SHOWN_RUNS = 200
+_IN_HEAD = {"input_tokens", "output_tokens", "cached_tokens", "cost", "seconds", "rows", "bytes", "truncated", "tool",
+            "model", "digest", "columns", "preview", "sql", "query", "attempts", "step", "checks",
+            "failed", "environment", "matched", "refused"}  # fmt: skip
+_KINDS = {
+    "view": "The evidence was chosen",
+    "records": "The arbiter decided what the question means",
+    "draft": "A first statement was run",
+    "model": "A model was asked",
+    "checks": "The answer was checked by counting",
+    "answer": "The answer was given",
+    "tool": "A tool was used",
+    "objection": "The answer was objected to",
+}
+
+
+@dataclass(frozen=True)
+class ShownStep:
+    """A step as it is read: what happened, what it cost, its SQL, its rows, and the rest as text."""
+
+    number: int
+    title: str
+    facts: tuple[str, ...]
+    statements: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    checks: tuple[dict[str, Any], ...]
+    texts: tuple[tuple[str, str], ...]
+    failed: bool
+
+
+def listed(request: Request) -> Response:
+    folder = site_of(request).environment.environment.state_folder
+    summaries = Runs(folder).summaries(SHOWN_RUNS) if (folder / FILE_NAME).exists() else ()
+    return render(request, "runs.html", runs=summaries)
+
+
+def run(request: Request) -> Response:
+    return _page(request, site_of(request), None)
+
+
+async def replayed(request: Request) -> Response:
+    """The same page, with each statement run again."""
+    await read_form(request)
+    site, number = site_of(request), request.path_params["number"]
+
+    def work() -> Replay:
+        environment = site.environment.environment
+        with QuerySession(environment) as session:
+            return replay(Runs(environment.state_folder), number, session)
+
+    return _page(request, site, await run_in_threadpool(work))
+
+
+def _page(request: Request, site: Site, again: Replay | None) -> Response:
+    found = Runs(site.environment.environment.state_folder).run(request.path_params["number"])
+    summary = found.summary
+    return render(
+        request, "run.html", run=found, steps=[shown_step(step) for step in found.steps], again=again,
+        spent=spent(summary.input_tokens, summary.output_tokens, summary.cost, summary.seconds),
+        answer=_answer(found), statements=_statements(found),
+    )  # fmt: skip
+
+
+def shown_step(step: Step) -> ShownStep:
+    data = step.data
+    facts = []
+    if data.get("step"):
+        facts.append(str(data["step"]))
+    if data.get("input_tokens") or data.get("output_tokens"):
+        facts.append(f"{data.get('input_tokens') or 0:,} + {data.get('output_tokens') or 0:,} tokens")
+    if isinstance(data.get("rows"), int):
+        facts.append(f"{data['rows']:,} rows" + (", truncated" if data.get("truncated") else ""))
+    if isinstance(data.get("cost"), int | float):
+        facts.append(f"${data['cost']:.4f}")
+    if isinstance(data.get("seconds"), int | float):
+        facts.append(f"{data['seconds']:.2f} s")
+    title = _KINDS.get(step.kind, step.kind)
+    if isinstance(data.get("tool"), str):
+        title = f"The agent used {data['tool']}"
+    checks = data.get("checks")
+    return ShownStep(
+        step.number,
+        title,
+        tuple(facts),
+        tuple(text for name in ("sql", "query") for text in _texts(data.get(name))),
+        tuple(map(str, data.get("columns") or ())),
+        tuple(tuple(row) for row in data.get("preview") or () if isinstance(row, list)),
+        tuple(each for each in checks if isinstance(each, dict)) if isinstance(checks, list) else (),
+        tuple((name, _as_text(value)) for name, value in data.items() if name not in _IN_HEAD and _is_said(value)),
+        data.get("failed") is True,
+    )
+
+
+def _answer(found: Run) -> dict[str, Any] | None:
+    """The answer with its rows as they are shown."""
+    if found.answer is None:
+        return None
+    return {
+        "columns": (),
+        "rows": (),
+        "text": "",
+        "assumptions": (),
+        "readings": (),
+        "references": (),
+        **json_value(found.answer),
+    }
+
+
+def _statements(found: Run) -> list[tuple[str, Any]]:
+    """Each statement behind the answer, with what was kept of its result."""
+    kept = {" ".join(each.sql.split()): each for each in found.results}
+    wanted = _texts((found.answer or {}).get("sql")) or [each.sql for each in found.results]
+    return [(sql, kept.get(" ".join(sql.split()))) for sql in wanted]
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _is_said(value: Any) -> bool:
+    return value not in (None, "", [], {})
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)

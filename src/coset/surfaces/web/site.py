@@ -1,0 +1,89 @@
+"""What all pages share: the environment, the secret of this process, what was asked and what was moved.
+
+In: an open environment. Out: a `Site`, which every request finds at `request.app.state.site`. Kept in memory alone: it
+ends with the process. Knows no page.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from starlette.requests import Request
+
+from coset.api.open_environment import OpenEnvironment
+from coset.api.teaching import Teaching
+from coset.identities.inventory import Inventory, load_inventory
+
+if TYPE_CHECKING:
+    from coset.surfaces.web.asking import Asking
+
+T = TypeVar("T")
+KEPT = 50
+
+
+class Kept(Generic[T]):
+    """The newest few of something, by number. Threads may share it."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        self._most = most
+        self._things: OrderedDict[int, T] = OrderedDict()
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def add(self, thing: T) -> int:
+        with self._lock:
+            self._last += 1
+            self._things[self._last] = thing
+            while len(self._things) > self._most:
+                self._things.popitem(last=False)
+            return self._last
+
+    def get(self, number: int) -> T | None:
+        with self._lock:
+            return self._things.get(number)
+
+
+@dataclass(frozen=True)
+class ViewLine:
+    """A line of a view that a correction took away or brought."""
+
+    is_new: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Move:
+    """One correction and what came of it. With a question, also what it changed in that question's view."""
+
+    teaching: Teaching
+    was_revoked: bool
+    question: str = ""
+    budget: int = 0
+    lines: tuple[ViewLine, ...] = ()
+
+
+@dataclass(frozen=True)
+class Site:
+    environment: OpenEnvironment
+    reports: Path | None = None
+    form_token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    moves: Kept[Move] = field(default_factory=Kept)
+    askings: Kept[Asking] = field(default_factory=Kept)
+
+    @property
+    def name(self) -> str:
+        return self.environment.environment.path.parent.name
+
+    @property
+    def inventory(self) -> Inventory:
+        return load_inventory(self.environment.environment.identities_file)
+
+
+def site_of(request: Request) -> Site:
+    site: Site = request.app.state.site
+    return site
