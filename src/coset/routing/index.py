@@ -24,6 +24,17 @@ TYPES: tuple[str, ...] = get_args(TypeFamily)
 FACTS = ("is_key", "refers", "referred", "described", "has_values", *(f"type_{name}" for name in TYPES))
 
 
+@dataclass(frozen=True)
+class GroupWords:
+    """The words that a group has anywhere: in the names of its tables, in all its names, and so on."""
+
+    tables: WordIndex
+    names: WordIndex
+    descriptions: WordIndex
+    values: WordIndex
+    all: WordIndex
+
+
 class Encoder(Protocol):
     """Texts to vectors of length 1."""
 
@@ -41,7 +52,7 @@ class RoutingIndex:
     begins: NDArray[np.int64]
     """Where the columns of each table begin; one more than there are tables."""
     groups: tuple[str, ...]
-    """Sources (or databases of a pool)."""
+    """Databases of a pool, or sources of an environment that joins connect."""
     group_of: NDArray[np.int64]
     """The group of each table."""
     table_vectors: Vectors
@@ -50,6 +61,7 @@ class RoutingIndex:
     column_words: WordIndex
     described_words: WordIndex
     value_words: WordIndex
+    group_words: GroupWords
     facts: Vectors
     links: NDArray[np.int64]
     """Pairs of columns that join, both ways."""
@@ -60,6 +72,15 @@ class RoutingIndex:
     @cached_property
     def column_numbers(self) -> dict[str, int]:
         return {reference: number for number, reference in enumerate(self.columns)}
+
+    @cached_property
+    def group_tables(self) -> NDArray[np.int64]:
+        """How many tables each group has."""
+        return np.bincount(self.group_of, minlength=len(self.groups))
+
+    @cached_property
+    def group_columns(self) -> NDArray[np.int64]:
+        return np.bincount(self.group_of[self.table_of], minlength=len(self.groups))
 
     @cached_property
     def table_links(self) -> NDArray[np.int64]:
@@ -92,23 +113,54 @@ def build_index(
     texts = [table_text(table) for table in tables] + [column_text(table, column) for table, column in columns]
     vectors = encoder.encode(texts)
     pairs = [(numbers[left], numbers[right]) for left, right in links if left in numbers and right in numbers]
+    group_of = np.array([place[name] for name in names], dtype=np.int64)
+    table_words = [stems_of(f"{table.name} {table.label}") for table in tables]
+    column_words = [stems_of(f"{column.name} {column.label}") for _, column in columns]
+    described_words = [stems_of(column.description) for _, column in columns]
+    value_words = [stems_of(" ".join(sample[:60] for sample in column.samples)) for _, column in columns]
     return RoutingIndex(
         tuple(table.reference for table in tables),
         references,
         table_of,
         np.searchsorted(table_of, np.arange(len(tables) + 1)),
         groups,
-        np.array([place[name] for name in names], dtype=np.int64),
+        group_of,
         vectors[: len(tables)],
         vectors[len(tables) :],
-        WordIndex(stems_of(f"{table.name} {table.label}") for table in tables),
-        WordIndex(stems_of(f"{column.name} {column.label}") for _, column in columns),
-        WordIndex(stems_of(column.description) for _, column in columns),
-        WordIndex(stems_of(" ".join(sample[:60] for sample in column.samples)) for _, column in columns),
+        WordIndex(table_words),
+        WordIndex(column_words),
+        WordIndex(described_words),
+        WordIndex(value_words),
+        _group_words(
+            len(groups), group_of, group_of[table_of], table_words, column_words, described_words, value_words
+        ),
         _facts([column for _, column in columns]),
         np.array([*pairs, *((right, left) for left, right in pairs)], dtype=np.int64).reshape(-1, 2),
         memberships,
         table_entities,
+    )
+
+
+def _group_words(
+    count: int,
+    of_table: NDArray[np.int64],
+    of_column: NDArray[np.int64],
+    tables: Sequence[Sequence[str]],
+    columns: Sequence[Sequence[str]],
+    descriptions: Sequence[Sequence[str]],
+    values: Sequence[Sequence[str]],
+) -> GroupWords:
+    def together(*parts: tuple[NDArray[np.int64], Sequence[Sequence[str]]]) -> WordIndex:
+        found: list[dict[str, None]] = [{} for _ in range(count)]
+        for owners, words in parts:
+            for owner, own in zip(owners.tolist(), words, strict=True):
+                found[owner].update(dict.fromkeys(own))
+        return WordIndex(map(tuple, found))
+
+    names = ((of_table, tables), (of_column, columns))
+    described, valued = (of_column, descriptions), (of_column, values)
+    return GroupWords(
+        together(names[0]), together(*names), together(described), together(valued), together(*names, described, valued)
     )
 
 

@@ -7,7 +7,7 @@ did not change is not made again. Knows no question.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -66,10 +66,29 @@ def load_index(state: EvidenceState, encoder: Encoder, model: str) -> RoutingInd
     sources = {
         row["reference"]: row["source"] for row in state.rows("SELECT reference, source FROM tables")
     }  # fmt: skip
+    owner = {column.reference: table.reference for table in environment.tables for column in table.columns}
+    crossing = [(sources.get(owner.get(left, ""), ""), sources.get(owner.get(right, ""), "")) for left, right in links]
+    connected = connected_sources(sources.values(), crossing)
     return build_index(
-        environment, _Remembered(dict(kept), encoder, model), lambda reference: sources.get(reference, ""), links,
-        memberships, entities,
+        environment, _Remembered(dict(kept), encoder, model),
+        lambda reference: connected.get(sources.get(reference, ""), ""), links, memberships, entities,
     )  # fmt: skip
+
+
+def connected_sources(sources: Iterable[str], crossing: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """For each source the name of what it belongs to: sources that a join connects are asked about together."""
+    home = {source: source for source in sources}
+
+    def found(source: str) -> str:
+        while home[source] != source:
+            source = home[source]
+        return source
+
+    for left, right in crossing:
+        if left in home and right in home:
+            first, second = sorted((found(left), found(right)))
+            home[second] = first
+    return {source: found(source) for source in home}
 
 
 class _Remembered:

@@ -2,7 +2,8 @@
 
 In: the features of the candidates and the links between their columns. Out: one probability each. Two small networks
 look at each object alone; two more see what the first found of its table, of what it joins with, and of its source, so
-that bridge tables and join keys are found though no word of the question names them. Runs on NumPy.
+that bridge tables and join keys are found though no word of the question names them. A fifth looks at groups of tables
+as wholes: which database speaks of all that the question speaks of. Runs on NumPy.
 """
 
 from __future__ import annotations
@@ -13,19 +14,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coset.routing.group_features import GROUP_FEATURES
 from coset.routing.index import RoutingIndex, Vectors
 from coset.routing.ranking_features import COLUMN_FEATURES, TABLE_FEATURES, Candidates
+from coset.routing.table_order import order_of_tables
 
 COLUMN_CONTEXT = (
     "alone", "table_alone", "best_in_table", "sum_in_table", "rank_in_table", "linked", "linked_table",
-    "linked_column", "both_tables", "group_best", "group_behind", "strong_tables", "place_in_question",
+    "linked_column", "both_tables", "group_best", "group_behind", "group_chance", "group_rank", "strong_tables",
+    "place_in_question",
 )  # fmt: skip
 TABLE_CONTEXT = (
     "alone", "best_column", "sum_of_columns", "linked_tables", "best_linked", "second_linked", "sum_linked",
-    "group_best", "group_behind", "group_sum", "strong_tables", "rank",
+    "group_best", "group_behind", "group_sum", "group_chance", "group_rank", "strong_tables", "rank", "rank_in_group",
 )  # fmt: skip
 HOLDS_VALUE = 0.5
-PARTS = ("columns_alone", "tables_alone", "columns_together", "tables_together")
+PARTS = ("groups", "columns_alone", "tables_alone", "columns_together", "tables_together")
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,14 @@ class Ranking:
     table_at: NDArray[np.int64]
     table_scores: Vectors
     column_scores: Vectors
+    table_chance: Vectors
+    """The probability that a table is needed if its group is the right one."""
+    group_at: NDArray[np.int64]
+    group_chance: Vectors
 
     def best_tables(self) -> NDArray[np.int64]:
-        """Tables by score, the strongest first; ties in the order of the index."""
-        return self.tables[np.argsort(-self.table_scores, kind="stable")]
+        """Tables in the order in which all that is needed is found soonest; ties in the order of the index."""
+        return self.tables[order_of_tables(self.table_chance, self.group_at, self.group_chance)]
 
     def best_columns(self) -> NDArray[np.int64]:
         return self.columns[np.argsort(-self.column_scores, kind="stable")]
@@ -67,16 +75,20 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Ranker:
-    """The four networks."""
+    """The five networks."""
 
     networks: Mapping[str, Network]
 
     def rank(self, found: Candidates, index: RoutingIndex) -> Ranking:
         columns = self.networks["columns_alone"].logits(found.column_features)
         tables = self.networks["tables_alone"].logits(found.table_features)
-        column_rows, table_rows = context(found, index, columns, tables)
-        column_chance = probability(self.networks["columns_together"].logits(column_rows))
-        table_chance = probability(self.networks["tables_together"].logits(table_rows))
+        groups = self.networks["groups"].logits(found.group_features)
+        column_rows, table_rows = context(found, index, columns, tables, groups)
+        # The last networks say how likely an object is needed if its group is the right one.
+        right = log_chance(groups)
+        own = right[found.group_at]
+        column_chance = probability(self.networks["columns_together"].logits(column_rows) + own[found.table_at])
+        tables_given = self.networks["tables_together"].logits(table_rows)
         # The corpora hold few values, so the networks learned little of them: a column that holds a value of the
         # question is likely needed, whatever they say. Not its table: in a pool of many the same value is everywhere
         # (doing so lost .03 of the tables in the first five).
@@ -85,12 +97,17 @@ class Ranker:
             found.tables,
             found.columns,
             found.table_at,
-            table_chance,
+            probability(tables_given + own),
             np.maximum(column_chance, held),
+            probability(tables_given),
+            found.group_at,
+            np.exp(right),
         )
 
 
-def context(found: Candidates, index: RoutingIndex, columns: Vectors, tables: Vectors) -> tuple[Vectors, Vectors]:
+def context(
+    found: Candidates, index: RoutingIndex, columns: Vectors, tables: Vectors, groups: Vectors
+) -> tuple[Vectors, Vectors]:
     """The features again, beside what the first networks said of each object and of its surroundings."""
     at, count = found.table_at, len(found.tables)
     column_chance, table_chance = probability(columns), probability(tables)
@@ -118,22 +135,40 @@ def context(found: Candidates, index: RoutingIndex, columns: Vectors, tables: Ve
     np.maximum.at(group_best, group, table_chance)
     np.add.at(group_sum, group, table_chance)
     behind = group_sum[group] - float(group_sum.max(initial=0.0))
+    group_chance = log_chance(groups)[found.group_at]
+    group_rank = np.empty(len(groups), dtype=np.float32)
+    group_rank[np.argsort(-groups, kind="stable")] = np.log1p(np.arange(len(groups)))
+    group_rank = group_rank[found.group_at]
     strong = float(np.log1p((table_chance > 0.5).sum()))
     table_rank = np.empty(count, dtype=np.float32)
     table_rank[np.argsort(-tables, kind="stable")] = np.arange(count)
+    in_group = np.empty(count, dtype=np.float32)
+    by_group = np.lexsort((-tables, found.group_at))
+    in_group[by_group] = np.arange(count) - np.searchsorted(found.group_at[by_group], found.group_at[by_group])
     column_rows = np.column_stack(
         [
             found.column_features, columns, tables[at], best[at], total[at], np.log1p(rank), has_link, linked[0],
-            linked[1], linked[2], group_best[group][at], behind[at], np.full(len(columns), strong), np.log1p(place),
+            linked[1], linked[2], group_best[group][at], behind[at], group_chance[at], group_rank[at],
+            np.full(len(columns), strong), np.log1p(place),
         ]
     )  # fmt: skip
     table_rows = np.column_stack(
         [
             found.table_features, tables, best, total, np.log1p(degree), first, second, reach, group_best[group],
-            behind, group_sum[group], np.full(count, strong), np.log1p(table_rank),
+            behind, group_sum[group], group_chance, group_rank, np.full(count, strong), np.log1p(table_rank),
+            np.log1p(in_group),
         ]
     )  # fmt: skip
     return column_rows.astype(np.float32), table_rows.astype(np.float32)
+
+
+def log_chance(logits: Vectors) -> Vectors:
+    """The logarithm of the chance of each group, if one of them is the right one; never below -12."""
+    if not len(logits):
+        return logits
+    highest = logits.max()
+    chance: Vectors = np.maximum(logits - highest - np.log(np.exp(logits - highest).sum()), -12.0).astype(np.float32)
+    return chance
 
 
 def probability(logits: Vectors) -> Vectors:
@@ -169,6 +204,7 @@ def _neighbours(
 
 
 INPUTS = {
+    "groups": GROUP_FEATURES,
     "columns_alone": COLUMN_FEATURES,
     "tables_alone": TABLE_FEATURES,
     "columns_together": (*COLUMN_FEATURES, *COLUMN_CONTEXT),

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coset.routing.group_features import GROUP_FEATURES, group_rows, grouped
 from coset.routing.index import FACTS, RoutingIndex, Vectors
 from coset.routing.question import EncodedQuestion
 from coset.routing.request import Anchor, Demand
 from coset.routing.word_index import stems_of
 
-STRONGEST_TABLES, LEADING_TABLES, LEADING_GROUPS, GROUP_TABLES = 90, 24, 3, 30
+STRONGEST_TABLES, LEADING_TABLES, LEADING_GROUPS, GROUP_TABLES = 60, 24, 10, 20
 """Candidates: the strongest tables; what joins with the leading ones; the strongest of the leading groups."""
 LONGEST = 4000
 """Characters of a question that are read for words."""
@@ -58,6 +59,9 @@ class Candidates:
     """For each candidate column, the place of its table among the candidate tables."""
     table_features: Vectors
     column_features: Vectors
+    group_at: NDArray[np.int64]
+    """For each candidate table, the place of its group among the groups that have candidates."""
+    group_features: Vectors
 
 
 def candidates(
@@ -83,8 +87,11 @@ def candidates(
     at = np.repeat(np.arange(count), sizes)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
-    by_word = (index.column_vectors[columns] @ question.words.T).max(axis=1, initial=-1.0)
-    table_by_word = (index.table_vectors[chosen] @ question.words.T).max(axis=1, initial=-1.0)
+    near_words, table_near_words = (
+        index.column_vectors[columns] @ question.words.T,
+        index.table_vectors[chosen] @ question.words.T,
+    )
+    by_word, table_by_word = near_words.max(axis=1, initial=-1.0), table_near_words.max(axis=1, initial=-1.0)
     own_whole, own_names = whole[columns], names.of_object[columns]
     described = index.described_words.overlap(words).of_question[columns]
     own_values = value_anchor[columns]
@@ -127,7 +134,17 @@ def candidates(
             np.broadcast_to(asks, (len(columns), len(asks))),
         ]
     ) if len(columns) else np.zeros((0, len(COLUMN_FEATURES)))  # fmt: skip
-    return Candidates(chosen, columns, at, table_rows.astype(np.float32), rows.astype(np.float32))
+    own = grouped(chosen, at, index)
+    groups = (
+        group_rows(
+            question, words, own, near_words, table_near_words, own_whole, table_whole[chosen], own_values,
+            name_anchor[columns], index,
+        )
+        if count and len(columns) else np.zeros((len(own.groups), len(GROUP_FEATURES)), dtype=np.float32)
+    )  # fmt: skip
+    return Candidates(
+        chosen, columns, at, table_rows.astype(np.float32), rows.astype(np.float32), own.of_table, groups
+    )  # fmt: skip
 
 
 def _chosen(coarse: Vectors, index: RoutingIndex) -> NDArray[np.int64]:
@@ -139,17 +156,11 @@ def _chosen(coarse: Vectors, index: RoutingIndex) -> NDArray[np.int64]:
     leading = np.zeros(len(order), dtype=bool)
     leading[order[:LEADING_TABLES]] = True
     beside = index.table_links[leading[index.table_links[:, 0]], 1]
-    groups = list(dict.fromkeys(index.group_of[order[:LEADING_TABLES]].tolist()))
-    best = np.array([_two_best(coarse[order[index.group_of[order] == group][:2]]) for group in groups])
-    near = [
-        order[index.group_of[order] == groups[number]][:GROUP_TABLES]
-        for number in np.argsort(-best, kind="stable")[:LEADING_GROUPS]
-    ]
+    strength = _group_strength(coarse, index.group_of, len(index.groups))
+    leading_groups = np.argsort(-strength, kind="stable")[:LEADING_GROUPS]
+    owner = index.group_of[order]
+    near = [order[owner == group][:GROUP_TABLES] for group in leading_groups]
     return np.unique(np.concatenate([strongest, beside, *near]))
-
-
-def _two_best(values: Vectors) -> float:
-    return float(values[0] + 0.5 * (values[1] if len(values) > 1 else values[0] - 0.3))
 
 
 def _anchored(anchors: Sequence[Anchor], index: RoutingIndex) -> tuple[Vectors, Vectors, Vectors, Vectors]:

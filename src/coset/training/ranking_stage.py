@@ -2,13 +2,16 @@
 did not learn from.
 
 In: candidates with features, and which of them are gold. Out: a `Ranker`. Each question counts the same; objects learn
-to stand before the others (a listwise loss) and to know how sure they are (a binary one).
+to stand before the others (a listwise loss) and to know how sure they are (a binary one). What the second round is told
+of the first comes from networks that did not learn from that database: what a network says of its own examples is too
+sure of itself, and the second round would learn to trust it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +19,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from coset.routing.group_features import GROUP_FEATURES
 from coset.routing.index import RoutingIndex
-from coset.routing.ranking import INPUTS, Network, Ranker, context
+from coset.routing.ranking import INPUTS, Network, Ranker, context, log_chance
 from coset.routing.ranking_features import COLUMN_FEATURES, TABLE_FEATURES, Candidates
+from coset.routing.schema_files import Key
 
 Report = Callable[[str, float], None]
 
@@ -34,8 +39,11 @@ class RankingSettings:
     dropout: float = 0.1
     positive_weight: float = 2.0
     listwise: float = 1.0
-    most_rows: int = 700
+    most_rows: int = 600
     """Rows of one question that are learned from."""
+    folds: int = 3
+    """Parts, by database, of the examples; what the second round is told of a part was learned from the others."""
+    fold_epochs: int = 6
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,17 @@ class Example:
     index: RoutingIndex
     tables: frozenset[int]
     columns: frozenset[int]
-    corpus: str
+    home: Key
+
+    @property
+    def corpus(self) -> str:
+        return self.home[0]
+
+    @property
+    def gold_groups(self) -> np.ndarray:
+        groups = np.zeros(len(self.found.group_features), dtype=bool)
+        groups[self.found.group_at[self.gold_tables]] = True
+        return groups
 
     @property
     def gold_tables(self) -> np.ndarray:
@@ -64,6 +82,8 @@ class Example:
             self.found,
             column_features=self.found.column_features * [name not in hidden for name in COLUMN_FEATURES],
             table_features=self.found.table_features * [name not in hidden for name in TABLE_FEATURES],
+            group_features=self.found.group_features
+            * [name not in hidden and "groups" not in parts for name in GROUP_FEATURES],
         )
         return replace(self, found=found, index=index)
 
@@ -73,41 +93,70 @@ HIDEABLE: dict[str, tuple[str, ...]] = {
         "whole", "by_word", "whole_behind", "by_word_behind", "by_word_in_table", "by_word_rank", "table_whole",
         "table_by_word", "table_best", "table_behind", "table_group_behind", "best", "best_three", "best_by_word",
         "best_three_by_word", "coarse_behind", "group_behind", "group_rank",
+        *(name for name in GROUP_FEATURES if name.startswith(("cover_", "table_1", "table_3", "table_6", "column_"))),
     ),
     "words": (
         "name_of_object", "name_of_question", "description_of_question", "value_of_question", "value_of_object",
         "table_name", "best_name", "best_value",
+        *(name for name in GROUP_FEATURES if name.startswith(("named", "found", "described", "valued", "table_named"))),
     ),
-    "anchors": ("value_anchor", "name_anchor"),
+    "anchors": (
+        "value_anchor", "name_anchor", *(name for name in GROUP_FEATURES if "_anchor" in name),
+    ),
     "demand": ("demand_entity", "demand_attribute", "demand_joint", "has_demand"),
 }  # fmt: skip
 """What an ablation may hide: numbers that come from the encoder, from shared words, from anchors, from the demand."""
 
 
 def train_ranker(examples: Sequence[Example], seed: int, settings: RankingSettings, report: Report) -> Ranker:
-    networks: dict[str, Network] = {}
-    columns = [example.found.column_features for example in examples]
-    tables = [example.found.table_features for example in examples]
-    gold_columns = [example.gold_columns for example in examples]
-    gold_tables = [example.gold_tables for example in examples]
-    networks["columns_alone"] = _fit("columns_alone", columns, gold_columns, seed, settings, report)
-    networks["tables_alone"] = _fit("tables_alone", tables, gold_tables, seed, settings, report)
-    together = [
-        context(
-            example.found,
-            example.index,
-            networks["columns_alone"].logits(example.found.column_features),
-            networks["tables_alone"].logits(example.found.table_features),
-        )
-        for example in examples
-    ]
-    networks["columns_together"] = _fit(
-        "columns_together", [rows for rows, _ in together], gold_columns, seed, settings, report
-    )
-    networks["tables_together"] = _fit(
-        "tables_together", [rows for _, rows in together], gold_tables, seed, settings, report
-    )
+    networks = _first_round(examples, seed, settings, report)
+    part_of = [_fold(example.home, settings.folds) for example in examples]
+    quick = replace(settings, epochs=settings.fold_epochs)
+    rows: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    right: dict[int, np.ndarray] = {}
+    for part in range(settings.folds):
+        others = [example for example, own in zip(examples, part_of, strict=True) if own != part]
+        first = _first_round(others, seed, quick, _of_fold(report, part))
+        for number, example in enumerate(examples):
+            if part_of[number] == part:
+                columns, tables, groups = _said(first, example)
+                rows[number] = context(example.found, example.index, columns, tables, groups)
+                right[number] = log_chance(groups)[example.found.group_at]
+    numbers = range(len(examples))
+    for name, place in (("columns_together", 0), ("tables_together", 1)):
+        gold = [example.gold_tables if place else example.gold_columns for example in examples]
+        already = [right[number] if place else right[number][examples[number].found.table_at] for number in numbers]
+        networks[name] = _fit(name, [rows[number][place] for number in numbers], gold, seed, settings, report, already)
     return Ranker(networks)
+
+
+def _first_round(
+    examples: Sequence[Example], seed: int, settings: RankingSettings, report: Report
+) -> dict[str, Network]:
+    """What looks at groups, columns and tables each alone."""
+    several = [example for example in examples if len(example.found.group_features) > 1]
+    rows = {
+        "groups": ([e.found.group_features for e in several], [e.gold_groups for e in several]),
+        "columns_alone": ([e.found.column_features for e in examples], [e.gold_columns for e in examples]),
+        "tables_alone": ([e.found.table_features for e in examples], [e.gold_tables for e in examples]),
+    }
+    return {name: _fit(name, own, gold, seed, settings, report) for name, (own, gold) in rows.items()}
+
+
+def _said(networks: Mapping[str, Network], example: Example) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return (
+        networks["columns_alone"].logits(example.found.column_features),
+        networks["tables_alone"].logits(example.found.table_features),
+        networks["groups"].logits(example.found.group_features),
+    )
+
+
+def _of_fold(report: Report, part: int) -> Report:
+    return lambda text, share: report(f"fold {part + 1}, {text}", share)
+
+
+def _fold(home: Key, folds: int) -> int:
+    return int(hashlib.blake2b("/".join(home).encode(), digest_size=4).hexdigest(), 16) // 64 % folds
 
 
 def _fit(
@@ -117,7 +166,9 @@ def _fit(
     seed: int,
     settings: RankingSettings,
     report: Report,
+    already: Sequence[np.ndarray] | None = None,
 ) -> Network:
+    """`already` is added to what the network says: it learns what is missing."""
     torch.manual_seed(seed)
     stacked = np.concatenate([row[:: max(1, len(row) // 200)] for row in rows])
     mean, scale = stacked.mean(axis=0), np.maximum(stacked.std(axis=0), 1e-3)
@@ -128,6 +179,10 @@ def _fit(
         for number, own in learned.items()
     }
     targets = {number: torch.from_numpy(gold[number][own].astype(np.float32)) for number, own in learned.items()}
+    known = {
+        number: torch.from_numpy(already[number][own] if already is not None else np.zeros(len(own), dtype=np.float32))
+        for number, own in learned.items()
+    }
     sizes = (len(INPUTS[name]), *settings.hidden, 1)
     layers = [nn.Linear(before, after) for before, after in itertools.pairwise(sizes)]
     parameters = [parameter for layer in layers for parameter in layer.parameters()]
@@ -143,7 +198,9 @@ def _fit(
             sizes_of = torch.tensor([len(blocks[number]) for number in chosen])
             owner = torch.repeat_interleave(torch.arange(len(chosen)), sizes_of)
             logits = _forward(layers, torch.cat([blocks[number] for number in chosen]), settings.dropout)
-            loss = _loss(logits, torch.cat([targets[number] for number in chosen]), owner, len(chosen), settings)
+            logits = logits + torch.cat([known[number] for number in chosen])
+            target = torch.cat([targets[number] for number in chosen])
+            loss = _loss(logits, target, owner, len(chosen), settings, single=name != "groups")
             optimiser.zero_grad()
             loss.backward()
             optimiser.step(), schedule.step()
@@ -173,15 +230,18 @@ def _forward(layers: Sequence[nn.Linear], rows: Tensor, dropout: float) -> Tenso
     return logits
 
 
-def _loss(logits: Tensor, target: Tensor, owner: Tensor, count: int, settings: RankingSettings) -> Tensor:
-    """Per question: the mean over its gold of how far each is before the rest, and how wrong each chance is."""
+def _loss(
+    logits: Tensor, target: Tensor, owner: Tensor, count: int, settings: RankingSettings, *, single: bool
+) -> Tensor:
+    """Per question: the mean over its gold of how far each is before the rest, and (`single`) how wrong each chance
+    is. Groups exclude each other, so that theirs is the first alone."""
     weight = torch.tensor(settings.positive_weight)
-    single = functional.binary_cross_entropy_with_logits(logits, target, pos_weight=weight, reduction="none")
+    each = functional.binary_cross_entropy_with_logits(logits, target, pos_weight=weight, reduction="none")
     positives = torch.zeros(count).index_add(0, owner, target)
-    chance = torch.zeros(count).index_add(0, owner, single) / positives
+    chance = torch.zeros(count).index_add(0, owner, each) / positives
     highest = logits.detach().max()
     others = torch.zeros(count).index_add(0, owner, (logits - highest).exp() * (1 - target))
     others = others.clamp(min=1e-30).log() + highest
     ahead = (torch.logaddexp(logits, others[owner]) - logits) * target
     ahead = torch.zeros(count).index_add(0, owner, ahead) / positives
-    return (chance + settings.listwise * ahead).mean()
+    return (chance + settings.listwise * ahead).mean() if single else ahead.mean()

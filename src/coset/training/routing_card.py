@@ -15,7 +15,7 @@ def routing_card(figures: dict[str, Any], command: str) -> str:
         "# Routing: model card",
         "",
         f"Made by `{command}`. A routing encoder (MiniLM, Apache-2.0, its upper three layers fine-tuned on",
-        "questions and their gold columns, int8 ONNX), a query model (paper, Section 3.4), and a ranker of four small",
+        "questions and their gold columns, int8 ONNX), a query model (paper, Section 3.4), and a ranker of five small",
         "networks.",
         "",
         f"Databases: {parts['encoder']} for the encoder, {parts['ranker']} others for the ranker, "

@@ -84,7 +84,7 @@ class Pool:
         self, question: Question, encoded: EncodedQuestion, demand: Demand | None, anchors: Sequence[Anchor]
     ) -> Example:
         found = candidates(encoded, demand, anchors, self.index)
-        return Example(found, self.index, *self.gold(question), question.database[0])
+        return Example(found, self.index, *self.gold(question), question.database)
 
     def gold(self, question: Question) -> tuple[frozenset[int], frozenset[int]]:
         """The numbers of the gold tables and columns of a question in the index."""

@@ -53,6 +53,7 @@ WITHOUT: dict[str, tuple[str, ...]] = {
     "without demand": ("demand",),
     "without anchors": ("anchors", "words"),
     "without graph reach": ("graph",),
+    "without groups": ("groups",),
 }
 
 
