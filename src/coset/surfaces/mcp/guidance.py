@@ -24,7 +24,8 @@ How to work:
 matter, found without a language model. Names, conditions and expressions are DuckDB SQL and run in `sql` as written.
 2. Read it before you query. `role 0.84 or other 0.41` is how sure a column's meaning is. `FOUND IN THE DATA` says \
 which words of the question are stored values, spelled as stored. `clean:` is the expression that mends dirty values: \
-use it, and write out the names of SHORT lines. JOINS are tested: the two shares are how many rows find a partner on each side; n:m multiplies rows.
+use it, and write out the names of SHORT lines. JOINS are tested: the two shares are how many rows find a partner on \
+each side; n:m multiplies rows.
 3. Pin the answer first: one value, one row, or one row per what; unit; order; how many.
 4. Write one SELECT and run it with `sql`. Aggregate there, not by reading rows. Use `calc` for arithmetic on results.
 5. Something missing? `recover` with a reference from the view or with words; `relations` for other joins. Do not \
