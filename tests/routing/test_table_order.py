@@ -29,6 +29,12 @@ def test_a_rival_group_comes_before_a_table_that_is_hardly_needed() -> None:
     assert order.tolist() == [0, 2, 1]
 
 
+def test_where_no_group_is_likelier_the_strongest_tables_come_first() -> None:
+    chance = np.linspace(0.01, 0.9, 40).astype(np.float32)
+    order = order_of_tables(chance, np.arange(40), np.full(40, 1 / 40, np.float32))
+    assert order.tolist() == list(range(39, -1, -1))
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 4)), min_size=1, max_size=30), st.integers(0, 10**6)

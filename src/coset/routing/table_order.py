@@ -21,7 +21,7 @@ LEAST_GROUP, SUREST = 0.002, 0.98
 def order_of_tables(chance: Vectors, group_at: NDArray[np.int64], group_chance: Vectors) -> NDArray[np.int64]:
     """Places of the candidate tables, the first to take first. `chance` is that of a table if its group is right."""
     by_chance = np.argsort(-(chance * group_chance[group_at]), kind="stable")
-    leading = [int(g) for g in np.argsort(-group_chance, kind="stable")[:GROUPS] if group_chance[g] >= LEAST_GROUP]
+    leading = [g for g in dict.fromkeys(group_at[by_chance].tolist()) if group_chance[g] >= LEAST_GROUP][:GROUPS]
     own = {group: by_chance[group_at[by_chance] == group] for group in leading}
     worth = {group: float(group_chance[group]) * _all_taken(chance[tables]) for group, tables in own.items()}
     taken, now = dict.fromkeys(leading, 0), dict.fromkeys(leading, 0.0)

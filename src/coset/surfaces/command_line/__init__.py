@@ -69,6 +69,8 @@ def coset() -> None:
 
 def main() -> None:
     """Entry point. Exit code 2: something in the call is wrong; 1: something failed."""
+    # Matrices are small here: threads of the linear algebra would wait for each other longer than they work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code = coset.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
