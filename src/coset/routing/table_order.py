@@ -28,14 +28,14 @@ def order_of_tables(chance: Vectors, group_at: NDArray[np.int64], group_chance: 
     order: list[int] = []
     while len(order) < PLACES:
         rates = [
-            ((worth[group][upto] - now[group]) / (upto - taken[group] + 1), -group, upto)
-            for group in leading
+            ((worth[group][upto] - now[group]) / (upto - taken[group] + 1), -place, upto)
+            for place, group in enumerate(leading)
             for upto in range(taken[group], min(len(own[group]), taken[group] + AHEAD))
         ]
         if not rates:
             break
-        _, group, upto = max(rates)
-        group = -group
+        _, place, upto = max(rates)
+        group = leading[-place]
         order += own[group][taken[group] : upto + 1].tolist()
         taken[group], now[group] = upto + 1, worth[group][upto]
     first = np.array(order, dtype=np.int64)
