@@ -1,10 +1,11 @@
 """Routing on validation databases that nothing learned from: recall, columns kept, tokens, and two peers.
 
-    python benchmarks/routing.py --corpus DIR [--most 20] [--json]
+    python benchmarks/routing.py --corpus DIR [--only bird] [--most 20] [--json]
 
-Pooled: all databases of the corpora that have questions are one environment. Single: each question sees its own
-database. Peers in the same run: BM25 over the words of each table, and a plain dense retriever (our encoder's vector of
-the question against that of each table's text). Ablations are measured by `coset train`, which learns each one anew.
+Pooled: all databases of the corpora that have questions are one environment; with `--only`, those of one corpus.
+Single: each question sees its own database. Peers in the same run: BM25 over the words of each table, and a plain dense
+retriever (our encoder's vector of the question against that of each table's text). Ablations are measured by
+`coset train`, which learns each one anew.
 """
 
 from __future__ import annotations
@@ -38,19 +39,23 @@ Rank = Callable[[str], Sequence[str]]
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--only", help="one corpus, by its name: its databases are the pool, its questions are asked")
     parser.add_argument("--most", type=int, default=20, help="questions of one database, so that none dominates")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     data = read_routing_corpus(options.corpus)
-    questions = data.some_questions(data.keys("validation"), options.most, 1)
+    databases = {key: one for key, one in data.databases.items() if options.only in (None, key[0])}
+    if not databases:
+        parser.error(f"no corpus is called '{options.only}': {', '.join(sorted({key[0] for key in data.databases}))}")
+    questions = data.some_questions([key for key in data.keys("validation") if key in databases], options.most, 1)
     model = load_routing_model(threads=1)
     identities = load_model() if model.ranks_by_demand else None
-    pool = SchemaRouter(list(data.databases.values()), model, identities)
+    pool = SchemaRouter(list(databases.values()), model, identities)
     figures: dict[str, float | str] = {
-        "questions": len(questions), "databases in the pool": len(data.databases),
+        "questions": len(questions), "databases in the pool": len(databases),
         "tables in the pool": len(pool.index.tables), "columns in the pool": len(pool.index.columns),
     }  # fmt: skip
-    tables = [table for database in data.databases.values() for table in database.environment.tables]
+    tables = [table for database in databases.values() for table in database.environment.tables]
     texts = [table_text(table) for table in tables]
     peers: dict[str, Rank] = {
         "coset": lambda text: pool.route(text).tables,
