@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
@@ -98,9 +99,36 @@ def test_a_copy_is_kept_while_nothing_changes_and_renewed_when_something_does(op
     assert open_session().sql(count).uses[0].rows == 0, "another session uses the same copy"
     with sqlite3.connect(shop / "orders.db") as connection:
         connection.execute("INSERT INTO orders VALUES (5000, 'c1', 'north', 1)")
+    copies = shop / ".coset" / "snapshots" / "orders"
+    (earlier,) = copies.glob("*.parquet")
     result = session.sql(count)
     assert result.rows() == [(1001,)] and result.uses[0].rows == 1001
-    assert len(list((shop / ".coset" / "snapshots" / "orders").glob("*.parquet"))) == 1, "the old copy is gone"
+    assert earlier.exists(), "another session may have been told its path and not have opened it yet"
+    hour_ago = time.time() - 3600
+    os.utime(earlier, (hour_ago, hour_ago))
+    with sqlite3.connect(shop / "orders.db") as connection:
+        connection.execute("INSERT INTO orders VALUES (5001, 'c1', 'north', 1)")
+    assert session.sql(count).rows() == [(1002,)]
+    assert not earlier.exists() and len(list(copies.glob("*.parquet"))) == 2, "nobody waits for it any more"
+
+
+def test_sessions_that_copy_the_same_table_at_once_do_not_take_it_from_each_other(open_session: OpenSession):
+    sessions = [open_session() for _ in range(4)]
+    ready, answers = threading.Barrier(len(sessions)), []
+
+    def ask(session: QuerySession) -> None:
+        ready.wait()
+        try:
+            answers.append(session.sql("SELECT count(*) FROM orders.orders").rows())
+        except CosetError as error:
+            answers.append(error)
+
+    threads = [threading.Thread(target=ask, args=(session,)) for session in sessions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [[(1000,)]] * len(sessions)
 
 
 AGGREGATES = [

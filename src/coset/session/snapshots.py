@@ -1,8 +1,9 @@
 """Local copies of small tables: one Parquet file each, kept in the state folder, made anew when the source changed.
 
 In: a source and a table. Out: the path of a Parquet file whose columns have the types of the listing. Rows come through
-the source's native client as Arrow and are written as they arrive. Files are never changed, only replaced, so a reader
-is never disturbed and a kill at any moment leaves either the old copy or the new one.
+the source's native client as Arrow and are written as they arrive. Files are never changed, only replaced, and one that
+was replaced stays for a while, so a reader is never disturbed, not even one in another process that is about to open
+it; a kill at any moment leaves either the old copy or the new one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int | None], None]
 """Called while rows arrive: the table's name, rows so far, rows expected."""
+
+KEPT_SECONDS = 900
+"""How long a replaced copy stays: longer than any statement runs that was told its path."""
 
 
 @dataclass(frozen=True)
@@ -77,16 +81,14 @@ class Snapshots:
         rows = fetch_to_parquet(
             source, table, EVERYTHING, columns, path, source.settings.limits.snapshot_rows * 2, progress
         )
-        earlier = _read_json(manifest).get("file")
         content = {
             "table": table.qualified_name, "file": path.name, "rows": rows, "token": token,
             "shape": _shape(table), "taken_at": taken_at,
         }  # fmt: skip
-        part = manifest.with_suffix(f".{os.getpid()}.part")
+        part = manifest.with_suffix(f".{version}.part")
         part.write_text(json.dumps(content, indent=1), encoding="utf-8")
         part.replace(manifest)
-        if earlier and earlier != path.name:
-            (folder / earlier).unlink(missing_ok=True)
+        _remove_replaced(folder, manifest.stem, path)
         return Snapshot(path, rows, token, taken_at)
 
     def _folder_of(self, source: Source) -> Path:
@@ -97,6 +99,15 @@ class Snapshots:
         identity = json.dumps([source.settings.kind, source.settings.location, table.schema, table.native_name])
         safe = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in table.qualified_name)[:60]
         return self._folder_of(source) / f"{safe}-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.json"
+
+
+def _remove_replaced(folder: Path, stem: str, kept: Path) -> None:
+    """Remove the copies of a table that nobody can be about to open any more."""
+    before = time.time() - KEPT_SECONDS
+    for other in folder.glob(f"{stem}-*.parquet"):  # A stem holds letters, digits, '_' and '-' alone.
+        with contextlib.suppress(OSError):
+            if other != kept and other.stat().st_mtime < before:
+                other.unlink()
 
 
 def file_type(duckdb_type: str) -> str:
@@ -205,11 +216,3 @@ def _cast(field: pa.Field, column: OutputColumn) -> str:
 def _shape(table: Table) -> str:
     text = json.dumps([[column.name, column.type, column.native_name] for column in table.columns])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _read_json(path: Path) -> dict[str, str]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return content if isinstance(content, dict) else {}
-    except (OSError, ValueError):
-        return {}
