@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["engines.postgresql", "engines.mysql", "engines.mongodb"]
+pytest_plugins = ["engines.postgresql", "engines.mysql", "engines.mongodb", "made_once"]
 
 # The same examples in every run, and no test that fails because a machine is slow.
 settings.register_profile(
@@ -23,6 +23,7 @@ WITHOUT_SHARED = f"needs the development environments in ../{SHARED.name}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if SHARED.is_dir():
         return
     skip = pytest.mark.skip(reason=WITHOUT_SHARED)

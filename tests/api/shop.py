@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import coset
 
@@ -40,6 +43,19 @@ def comprehended_shop(folder: Path) -> Path:
     with coset.open(folder) as environment:
         environment.comprehend(jobs=1)
     return folder
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shop, comprehended where it lies: one for each file of tests."""
+    return comprehended_shop(tmp_path_factory.mktemp("shop"))
+
+
+@pytest.fixture(scope="module")
+def environment(shop: Path) -> Iterator[coset.OpenEnvironment]:
+    """For tests that only look."""
+    with coset.open(shop) as environment:
+        yield environment
 
 
 def copy_of(shop: Path, folder: Path) -> Path:

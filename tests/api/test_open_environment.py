@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,47 +15,14 @@ import pytest
 
 import coset
 from answering.wire_servers import Fail, Wire, call
-from api.shop import SCRIPT, comprehended_shop, copy_of, write_shop
+from api.mcp_processes import ENDLESS, workers_of
+from api.server_processes import AT_MOST, until
+from api.shop import SCRIPT, copy_of, write_shop
 from coset.answering.audit import Runs
 from coset.api.long_call import LongCall, Stopped
 from coset.api.sessions import Sessions
 from coset.api.state_access import StateAccess
 from coset.errors import CosetError, LimitReached, Mistake, NotAllowed
-
-ENDLESS = "SELECT count(*) FROM range(100000000000) a WHERE a.range % 7 = 3"
-AT_MOST = 60.0
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return comprehended_shop(tmp_path_factory.mktemp("shop"))
-
-
-@pytest.fixture(scope="module")
-def environment(shop: Path) -> Iterator[coset.OpenEnvironment]:
-    """For tests that only look."""
-    with coset.open(shop) as environment:
-        yield environment
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what must happen; a slow machine may take its time."""
-    ended = time.monotonic() + AT_MOST
-    while not condition():
-        assert time.monotonic() < ended, "it never happened"
-        time.sleep(0.02)
-
-
-def busy_workers() -> set[int]:
-    found = set()
-    for child in psutil.Process().children():
-        try:
-            line = child.cmdline()
-        except psutil.NoSuchProcess:  # It ended just now; a zombie counts as ended.
-            continue
-        if any("coset.session.worker" in part for part in line):
-            found.add(child.pid)
-    return found
 
 
 def test_importing_coset_loads_no_library():
@@ -93,17 +59,17 @@ def test_statements_of_several_threads_run_side_by_side(environment: coset.OpenE
 
 def test_cancelling_a_statement_ends_its_process(environment: coset.OpenEnvironment):
     async def cancelled() -> set[int]:
-        before = busy_workers()
+        before = workers_of(psutil.Process())
         task = asyncio.create_task(environment.sql_async(ENDLESS))
         await asyncio.sleep(0.5)
-        running = busy_workers() | before
+        running = workers_of(psutil.Process()) | before
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         return running
 
     running = asyncio.run(cancelled())
-    until(lambda: running - busy_workers() != set())
+    until(lambda: running - workers_of(psutil.Process()) != set())
     for _ in range(5):  # More than there are sessions: none was lost.
         assert environment.sql("SELECT 1").rows() == [(1,)]
 

@@ -13,22 +13,19 @@ import pytest
 
 import coset
 from answering.wire_servers import Say, Wire, call
-from api.shop import comprehended_shop
-from coset.routing.model import ABOUT_FILE, RANKER_FILE, shipped_folder
+from api.shop import copy_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE))
-HAS_WEIGHTS = all((shipped_folder() / name).exists() for name in (ABOUT_FILE, RANKER_FILE))
 RULES = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def names(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """What the page's examples can name: the shop in the working folder, an open environment, a scripted model."""
     folder = tmp_path_factory.mktemp("page")
-    (folder / "shop").mkdir()
-    comprehended_shop(folder / "shop")
+    copy_of(shop, folder / "shop")
     before = Path.cwd()
     os.chdir(folder)
     with Wire(counting_model) as wire, coset.open("shop") as environment:
@@ -45,8 +42,6 @@ def counting_model(request: dict[str, Any]) -> Say:
 
 @pytest.mark.parametrize("title", SECTIONS)
 def test_the_examples_of_the_page_do_what_it_shows(title: str, names: dict[str, Any]):
-    if title == "View" and not HAS_WEIGHTS:
-        pytest.skip("the routing weights are not in this checkout: `coset train` makes them")
     kept = dict(names)
     found = doctest.DocTestParser().get_doctest(SECTIONS[title], kept, title, str(PAGE), 0)
     assert found.examples, "a section without an example"

@@ -11,6 +11,7 @@ import pytest
 from answering.wire_servers import Say, Wire, call
 from benchmark.small_checkout import make_checkout
 from coset.benchmark.attempting import Outcome, Request, attempt, comprehend_environment
+from made_once import MadeOnce
 
 
 def asked(request: dict[str, Any]) -> str:
@@ -67,17 +68,19 @@ def wires() -> Iterator[Callable[..., Wire]]:
 
 
 @pytest.fixture(scope="session")
-def comprehended_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def comprehended_shop(made_once: MadeOnce) -> Path:
     """Folder with a checkout and its comprehended environment, made once. Its data are read where they are."""
+    return made_once("benchmark-shop", make_shop)
+
+
+def make_shop(folder: Path) -> None:
     from coset.benchmark.dab.checkout import read_checkout
     from coset.benchmark.dab.environments import write_environment
 
-    folder = tmp_path_factory.mktemp("shop")
     checkout = read_checkout(make_checkout(folder / "checkout"))
     environment = write_environment(checkout.datasets[0], folder / "environments" / "shop", hints=False)
     outcome = comprehend_environment(Request(environment, None, jobs=1))
     assert outcome.status == "answered", outcome.error
-    return folder
 
 
 @pytest.fixture

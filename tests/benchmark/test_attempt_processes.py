@@ -47,10 +47,20 @@ def go_on(
     return kept.attempts
 
 
-def children() -> list[psutil.Process]:
-    """What this process started; Python's own tracker of shared things stays for good."""
-    found = psutil.Process().children(recursive=True)
-    return [each for each in found if each.is_running() and "resource_tracker" not in " ".join(each.cmdline())]
+Children = Callable[[], list[psutil.Process]]
+
+
+@pytest.fixture
+def children() -> Children:
+    """The processes that the test itself has started, as long as they run. What ran before is not its business, such as
+    the database servers that tests share; nor is Python's own tracker of shared things, which stays for good."""
+    before = set(psutil.Process().children())
+
+    def found() -> list[psutil.Process]:
+        since = [each for each in psutil.Process().children() if each not in before and each.is_running()]
+        return [each for each in since if "resource_tracker" not in " ".join(each.cmdline())]
+
+    return found
 
 
 @pytest.fixture
@@ -60,14 +70,15 @@ def process() -> Iterator[AttemptProcess]:
     found.close()
 
 
-def test_one_that_overstays_or_dies_is_ended_and_the_next_one_runs(shop: Path, wire: Start, process: AttemptProcess):
+def test_one_that_overstays_or_dies_is_ended_and_the_next_one_runs(
+    shop: Path, wire: Start, children: Children, process: AttemptProcess
+):
     def moody(request: dict[str, Any]) -> Any:
         if "sleep" in asked(request):
             time.sleep(60)
         if "die" in asked(request) and has_results(request):
-            for each in psutil.Process().children():
-                if "resource_tracker" not in " ".join(each.cmdline()):
-                    each.kill()
+            for each in children():
+                each.kill()
         return right(request)
 
     options = AskOptions(model=wire(moody).url, core=True)
@@ -87,7 +98,7 @@ def test_one_that_overstays_or_dies_is_ended_and_the_next_one_runs(shop: Path, w
     assert left == [], "the next attempt takes away what a killed one left"
 
 
-def test_attempts_run_beside_each_other_and_an_interrupt_ends_them(shop: Path, wire: Start):
+def test_attempts_run_beside_each_other_and_an_interrupt_ends_them(shop: Path, wire: Start, children: Children):
     together = threading.Barrier(2)
 
     def meeting(request: dict[str, Any]) -> Any:

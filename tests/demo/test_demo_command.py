@@ -18,7 +18,10 @@ from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
 
 SEED = 3
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("bson") is None, reason="needs the [mongodb] extra")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(importlib.util.find_spec("bson") is None, reason="needs the [mongodb] extra"),
+]
 Joins = dict[tuple[str, str], dict]
 
 

@@ -16,26 +16,12 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from api.mcp_processes import (
-    AT_MOST,
-    ENDLESS,
-    arguments,
-    clean_environment,
-    client_process,
-    http_server,
-    until,
-    workers_of,
-)
-from api.shop import comprehended_shop
+from api.mcp_processes import ENDLESS, arguments, client_process, http_server, workers_of
+from api.server_processes import AT_MOST, clean_environment, until
 
 TOKEN = "a-token-of-some-length"
 HTTP = httpx2.Client(timeout=AT_MOST)
 Server = tuple[str, psutil.Process]
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return comprehended_shop(tmp_path_factory.mktemp("shop"))
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +59,7 @@ def test_several_clients_work_at_once_and_a_slow_one_holds_up_none(server: Serve
         async with Client(server[0], mode="auto" if number % 2 else "legacy") as client:
             sql = await client.call_tool("sql", {"query": f"SELECT {number} AS n FROM crm.customers LIMIT 1"})
             calc = await client.call_tool("calc", {"expression": f"{number} * 2"})
+            assert not sql.is_error and not calc.is_error, (sql.content, calc.content)
             return [sql.structured_content["rows"][0][0], calc.structured_content["value"]]
 
     async def run() -> None:

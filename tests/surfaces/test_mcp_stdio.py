@@ -16,13 +16,8 @@ import psutil
 import pytest
 from mcp import Client, StdioServerParameters
 
-from api.mcp_processes import AT_MOST, ENDLESS, arguments, clean_environment, client_process, until, workers_of
-from api.shop import comprehended_shop
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return comprehended_shop(tmp_path_factory.mktemp("shop"))
+from api.mcp_processes import ENDLESS, arguments, client_process, workers_of
+from api.server_processes import AT_MOST, clean_environment, until
 
 
 def server_of(shop: Path) -> StdioServerParameters:

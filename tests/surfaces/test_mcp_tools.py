@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +17,17 @@ from mcp.shared.exceptions import MCPError
 
 import coset
 from answering.wire_servers import Wire, call
-from api.mcp_processes import arguments, clean_environment
-from api.shop import INJECTION, comprehended_shop, copy_of, write_shop
+from api.mcp_processes import arguments
+from api.server_processes import clean_environment
+from api.shop import INJECTION, copy_of, write_shop
 from coset.api.asking import TOLD
 from coset.errors import Mistake
 from coset.routing.cost import cost
-from coset.routing.model import ABOUT_FILE, RANKER_FILE, shipped_folder
 from coset.surfaces.mcp import guidance, outputs
 from coset.surfaces.mcp.server import definition, make_server
 from coset.surfaces.mcp.tools import TOOLS
 
-needs_weights = pytest.mark.skipif(
-    not all((shipped_folder() / name).exists() for name in (ABOUT_FILE, RANKER_FILE)),
-    reason="the routing weights are not in this checkout: `coset train` makes them",
-)
 JOIN = "shop.orders.buyer = crm.customers.customer_id"
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return comprehended_shop(tmp_path_factory.mktemp("shop"))
-
-
-@pytest.fixture(scope="module")
-def environment(shop: Path) -> Iterator[coset.OpenEnvironment]:
-    with coset.open(shop) as environment:
-        yield environment
 
 
 @pytest.fixture(autouse=True)
@@ -216,7 +201,6 @@ def test_answer_check_finds_rows_that_a_join_multiplies(environment: coset.OpenE
     assert wrong.structured_content["verdict"] in {"doubt", "failed"}
 
 
-@needs_weights
 def test_view_shows_what_answers_the_question_and_its_sql_runs(environment: coset.OpenEnvironment):
     result = called(environment, "view", question="What is the total amount of paid orders by city?", budget=1500)
     shown = result.structured_content
@@ -226,7 +210,6 @@ def test_view_shows_what_answers_the_question_and_its_sql_runs(environment: cose
     assert again.structured_content == shown
 
 
-@needs_weights
 def test_ask_answers_with_the_sql_behind_it_and_tells_how_it_goes(
     shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -253,7 +236,6 @@ def test_ask_answers_with_the_sql_behind_it_and_tells_how_it_goes(
     assert set(told) & set(TOLD.values())
 
 
-@needs_weights
 def test_ask_answers_what_it_is_sure_of_where_no_model_is_set(
     environment: coset.OpenEnvironment, monkeypatch: pytest.MonkeyPatch
 ):

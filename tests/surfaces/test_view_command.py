@@ -8,13 +8,6 @@ from pathlib import Path
 import pytest
 from test_command_line import coset
 
-from coset.routing.model import ABOUT_FILE, RANKER_FILE, shipped_folder
-
-needs_weights = pytest.mark.skipif(
-    not all((shipped_folder() / name).exists() for name in (ABOUT_FILE, RANKER_FILE)),
-    reason="the routing weights are not in this checkout: `coset train` makes them",
-)
-
 
 @pytest.fixture(scope="module")
 def comprehended(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -57,7 +50,6 @@ def test_recover_before_comprehension_says_what_to_run(tmp_path: Path):
     assert answer.returncode == 2 and "run `coset comprehend`" in answer.stderr
 
 
-@needs_weights
 def test_view_prints_tables_joins_and_values_that_answer_a_question(comprehended: Path):
     question = "total amount of orders by city of the customer in Basel"
     answer = coset("view", question, folder=comprehended)
@@ -68,7 +60,6 @@ def test_view_prints_tables_joins_and_values_that_answer_a_question(comprehended
     assert coset("view", question, folder=comprehended).stdout == answer.stdout
 
 
-@needs_weights
 def test_view_keeps_to_its_budget_in_text_and_json(comprehended: Path):
     arguments = ("view", "amount of orders by city", "--budget", "300")
     document = json.loads(coset(*arguments, "--json", folder=comprehended).stdout)
@@ -77,7 +68,6 @@ def test_view_keeps_to_its_budget_in_text_and_json(comprehended: Path):
     assert "DEMAND" in explained and "COLUMNS by score" in explained
 
 
-@needs_weights
 def test_view_mistakes_are_one_sentence(comprehended: Path):
     answer = coset("view", "amount of orders", "--budget", "20", folder=comprehended)
     assert answer.returncode == 2 and "at least" in answer.stderr

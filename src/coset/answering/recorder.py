@@ -41,7 +41,7 @@ class HearsRequests(Protocol):
 
 
 class ForgetfulRecorder:
-    """For callers that keep no audit."""
+    """For callers that keep no audit, and the base of those that keep only a part of one."""
 
     def step(self, kind: str, data: Mapping[str, Any]) -> None:
         return None

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from coset.answering.audit.redaction import Redact
+from coset.answering.recorder import ForgetfulRecorder
 from coset.benchmark.leaks import Prompt
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
-
-    from coset.answering.audit.kept_result import KeptResult
 
 LONGEST_TEXT = 20_000
 GIVEN_TOOLS = {"recover"}
@@ -25,7 +24,9 @@ GIVEN_TOOLS = {"recover"}
 
 
 @dataclass
-class TraceRecorder:
+class TraceRecorder(ForgetfulRecorder):
+    """Keeps steps and prompts; of messages, results and tables nothing."""
+
     redact: Redact
     tell: Callable[[dict[str, Any]], None] | None = None
     steps: list[dict[str, Any]] = field(default_factory=list)
@@ -49,15 +50,6 @@ class TraceRecorder:
                 self._sent.update(
                     dict.fromkeys(_texts([message.instructions, *(vars(part) for part in message.parts)]))
                 )
-
-    def keep_messages(self, messages: bytes | str) -> None:
-        return None
-
-    def keep_result(self, result: KeptResult) -> None:
-        return None
-
-    def keep_table(self, name: str, table: Any) -> None:
-        return None
 
     def all_prompts(self) -> list[Prompt]:
         """What was recorded by its place, and every text of every request besides."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,10 +12,11 @@ import pytest
 from starlette.testclient import TestClient
 
 import coset
-from api.mcp_processes import clean_environment
+from api.server_processes import serving
 from coset.demo import make_company, prepare_folder
 from coset.surfaces.web.application import make_application
 from coset.surfaces.web.site import Site
+from made_once import MadeOnce
 
 SCRIPT = "<script>window.pwned = 1</script>"
 COLUMN = "<img src=x onerror=window.pwned=2>"
@@ -26,16 +24,9 @@ ADDRESS = "http://127.0.0.1:8766"
 
 
 @pytest.fixture(scope="session")
-def company(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+def company(made_once: MadeOnce) -> Path:
     """The demo company with few rows, comprehended. Nobody writes to it: `own_company` is a copy for that."""
-    shared = tmp_path_factory.getbasetemp() if worker_id == "master" else tmp_path_factory.getbasetemp().parent
-    folder = shared / "web-company"
-    with (shared / "web-company.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # Workers of one run share it.
-        if not (shared / "web-company.ready").exists():
-            make_folder(folder)
-            (shared / "web-company.ready").touch()
-    return folder
+    return made_once("web-company", make_folder)
 
 
 def make_folder(folder: Path) -> None:
@@ -79,17 +70,5 @@ def client(company: Path) -> Iterator[TestClient]:
 @contextmanager
 def ui_server(folder: Path, *more: str, **variables: str) -> Iterator[str]:
     """A real `coset ui` on a free port: its address."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from coset.surfaces.command_line import main; main()", "ui", "-e", str(folder),
-         "--port", "0", *more],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        env=clean_environment(**variables),
-    )  # fmt: skip
-    try:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        assert line.startswith("serving on "), line
-        yield line.split()[2].rstrip("/")
-    finally:
-        process.terminate()
-        process.wait()
+    with serving("ui", "-e", str(folder), "--port", "0", *more, **variables) as (said, _):
+        yield said.split()[0].rstrip("/")
