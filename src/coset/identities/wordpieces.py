@@ -6,6 +6,7 @@ library that does it brings a network client with it; a test holds it against th
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -16,6 +17,8 @@ PADDING, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
 LONGEST_WORD = 100
 _REMOVED = ("Cc", "Cf", "Co", "Cs")
 """Control, format, private and surrogate characters; a code that is not assigned stays, as any letter."""
+_ASCII_WORD = re.compile(r"[a-z0-9]+|[^a-z0-9\s]")
+_CONTROLS = {code: None for code in (*range(32), 127) if chr(code) not in "\t\n\r"}
 
 
 class WordPieces:
@@ -73,11 +76,10 @@ class WordPieces:
 def _words(text: str) -> list[str]:
     """Lower case without accents, split at spaces and around punctuation and ideographs."""
     if text.isascii():
-        lowered = text.lower()
-    else:
-        # Letter by letter, because the rule knows no final sigma.
-        decomposed = unicodedata.normalize("NFD", "".join(letter.lower() for letter in text))
-        lowered = "".join(letter for letter in decomposed if unicodedata.category(letter) != "Mn")
+        return _ASCII_WORD.findall(text.lower().translate(_CONTROLS))
+    # Letter by letter, because the rule knows no final sigma.
+    decomposed = unicodedata.normalize("NFD", "".join(letter.lower() for letter in text))
+    lowered = "".join(letter for letter in decomposed if unicodedata.category(letter) != "Mn")
     words: list[str] = []
     current: list[str] = []
     for letter in lowered:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coset.routing.index import RoutingIndex, Vectors
-from coset.routing.question import EncodedQuestion
 
 _COVER = (
     "mean",
@@ -54,7 +53,6 @@ def grouped(tables: NDArray[np.int64], table_at: NDArray[np.int64], index: Routi
 
 
 def group_rows(
-    question: EncodedQuestion,
     words: Sequence[str],
     own: Grouped,
     column_words: Vectors,
@@ -67,20 +65,19 @@ def group_rows(
 ) -> Vectors:
     """`column_words` and `table_words`: how near each candidate is to each word of the question."""
     count = len(own.groups)
-    by_column, by_table = _highest(column_words, own.of_column, count), _highest(table_words, own.of_table, count)
-    rows: list[Numbers] = []
-    for near in (np.maximum(by_column, by_table), by_column, by_table):
-        rows += _cover(near)
+    highest = _highest(np.column_stack([column_words, value_anchor, name_anchor]), own.of_column, count)
+    by_column, by_table = highest[:, :-2], _highest(table_words, own.of_table, count)
+    rows: list[Numbers] = _cover(np.stack([np.maximum(by_column, by_table), by_column, by_table]))
     for index_of_words in (
         index.group_words.names, index.group_words.all, index.group_words.descriptions, index.group_words.values,
         index.group_words.tables,
     ):  # fmt: skip
-        rows += _and_behind(index_of_words.overlap(words).of_question[own.groups])
+        rows += _and_behind(index_of_words.overlap(words).at(own.groups).of_question)
     for whole, of in ((table_whole, own.of_table), (column_whole, own.of_column)):
         for mean in _best_means(whole, of, count):
             rows += _and_behind(mean)
-    rows += _and_behind(_highest(value_anchor[:, None], own.of_column, count)[:, 0])
-    rows += _and_behind(_highest(name_anchor[:, None], own.of_column, count)[:, 0])
+    rows += _and_behind(highest[:, -2])
+    rows += _and_behind(highest[:, -1])
     rows += _and_behind(np.bincount(own.of_column, weights=name_anchor, minlength=count))
     tables = index.group_tables[own.groups]
     rows += [
@@ -90,21 +87,25 @@ def group_rows(
         np.bincount(own.of_table, minlength=count) / np.maximum(tables, 1),
         np.full(count, np.log1p(len(words))),
     ]
-    return np.stack(rows, axis=1).astype(np.float32)
+    return np.ascontiguousarray(np.array(rows, dtype=np.float32).T)
 
 
 def _cover(near: Vectors) -> list[Numbers]:
-    """Of groups by words: how near the group comes to each word, by itself and beside the best group."""
-    behind = near - near.max(axis=0)
+    """Of ways of being near, by groups, by words: how near the group comes to each word, by itself and beside the best
+    group; one way after the other."""
+    ordered = np.sort(near, axis=1)
+    highest, groups = ordered[:, -1], near.shape[1]
+    behind = near - highest[:, None]
     # A word that tells the groups apart counts more than one that all of them have, or none.
-    telling = near.max(axis=0) - np.median(near, axis=0)
-    telling = telling / max(float(telling.sum()), 1e-9)
-    weakest = np.sort(near, axis=1)[:, : max(1, near.shape[1] // 3)]
-    return [
-        near.mean(axis=1), near.min(axis=1), behind.mean(axis=1), behind.min(axis=1),
-        (behind > -LEADS).mean(axis=1), (behind > -NEARLY_LEADS).mean(axis=1), weakest.mean(axis=1),
-        near @ telling, behind @ telling,
+    telling = highest - (ordered[:, (groups - 1) // 2] + ordered[:, groups // 2]) / 2
+    telling = (telling / np.maximum(telling.sum(axis=1, keepdims=True), 1e-9))[:, :, None]
+    weakest = np.sort(near, axis=2)[:, :, : max(1, near.shape[2] // 3)]
+    made = [
+        near.mean(axis=2), weakest[:, :, 0], behind.mean(axis=2), behind.min(axis=2),
+        (behind > -LEADS).mean(axis=2), (behind > -NEARLY_LEADS).mean(axis=2), weakest.mean(axis=2),
+        (near @ telling)[:, :, 0], (behind @ telling)[:, :, 0],
     ]  # fmt: skip
+    return [each[way] for way in range(len(near)) for each in made]
 
 
 def _and_behind(values: Numbers) -> list[Numbers]:
@@ -115,8 +116,11 @@ def _highest(values: Vectors, of: NDArray[np.int64], count: int) -> Vectors:
     """The greatest row of each group; -1 where it has none."""
     found = np.full((count, values.shape[1]), -1.0, dtype=np.float32)
     if len(of):
+        # Neighbours are mostly of one group: first the greatest of each run, then of all runs of a group.
+        begins = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
+        values, of = np.maximum.reduceat(values, begins, axis=0), of[begins]
         order = np.argsort(of, kind="stable")
-        begins = np.flatnonzero(np.concatenate([[True], np.diff(of[order]) > 0]))
+        begins = np.flatnonzero(np.append(True, np.diff(of[order]) > 0))
         found[of[order][begins]] = np.maximum.reduceat(values[order], begins, axis=0)
     return found
 
@@ -126,13 +130,14 @@ def _best_means(values: Vectors, of: NDArray[np.int64], count: int) -> list[Numb
     less than the least it has."""
     order = np.lexsort((-values, of))
     owner = of[order]
-    place = np.arange(len(order)) - np.searchsorted(owner, owner)
-    total, before = np.zeros(count), np.zeros(count)
-    means: list[Numbers] = []
-    for step in range(6):
-        here = before - 0.1
-        here[owner[place == step]] = values[order][place == step]
-        total, before = total + here, here
-        if step in (0, 2, 5):
-            means.append(total / (step + 1))
-    return means
+    place = np.arange(len(order)) - np.searchsorted(owner, np.arange(count))[owner]
+    first = place < 6
+    best = np.full((7, count), np.nan)
+    best[0] = 0.0
+    best[place[first] + 1, owner[first]] = values[order][first]
+    for step in range(1, 7):
+        missing = np.isnan(best[step])
+        if missing.any():
+            best[step, missing] = best[step - 1, missing] - 0.1
+    totals = np.cumsum(best[1:], axis=0)
+    return [totals[0], totals[2] / 3, totals[5] / 6]

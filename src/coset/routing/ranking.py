@@ -42,9 +42,12 @@ class Network:
     biases: tuple[Vectors, ...]
 
     def logits(self, rows: Vectors) -> Vectors:
-        hidden = np.clip((rows - self.mean) / self.scale, -6.0, 6.0)
+        hidden = rows - self.mean
+        hidden /= self.scale
+        np.clip(hidden, -6.0, 6.0, out=hidden)
         for number, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            hidden = hidden @ weight + bias
+            hidden = hidden @ weight
+            hidden += bias
             if number < len(self.weights) - 1:
                 np.maximum(hidden, 0.0, out=hidden)
         logits: Vectors = hidden[:, 0]
@@ -114,9 +117,8 @@ def context(
     best, total = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
     np.maximum.at(best, at, column_chance)
     np.add.at(total, at, column_chance)
-    order = np.lexsort((-columns, at))
     rank = np.empty(len(columns), dtype=np.float32)
-    rank[order] = np.arange(len(columns)) - np.searchsorted(at, at)
+    rank[np.lexsort((-columns, at))] = np.arange(len(columns)) - np.searchsorted(at, np.arange(count))[at]
     place = np.empty(len(columns), dtype=np.float32)
     place[np.argsort(-columns, kind="stable")] = np.arange(len(columns))
 
@@ -145,21 +147,23 @@ def context(
     in_group = np.empty(count, dtype=np.float32)
     by_group = np.lexsort((-tables, found.group_at))
     in_group[by_group] = np.arange(count) - np.searchsorted(found.group_at[by_group], found.group_at[by_group])
-    column_rows = np.column_stack(
-        [
-            found.column_features, columns, tables[at], best[at], total[at], np.log1p(rank), has_link, linked[0],
-            linked[1], linked[2], group_best[group][at], behind[at], group_chance[at], group_rank[at],
-            np.full(len(columns), strong), np.log1p(place),
-        ]
+    return beside(
+        found.column_features, columns, tables[at], best[at], total[at], np.log1p(rank), has_link, linked[0],
+        linked[1], linked[2], group_best[group][at], behind[at], group_chance[at], group_rank[at], strong,
+        np.log1p(place),
+    ), beside(
+        found.table_features, tables, best, total, np.log1p(degree), first, second, reach, group_best[group], behind,
+        group_sum[group], group_chance, group_rank, strong, np.log1p(table_rank), np.log1p(in_group),
     )  # fmt: skip
-    table_rows = np.column_stack(
-        [
-            found.table_features, tables, best, total, np.log1p(degree), first, second, reach, group_best[group],
-            behind, group_sum[group], group_chance, group_rank, np.full(count, strong), np.log1p(table_rank),
-            np.log1p(in_group),
-        ]
-    )  # fmt: skip
-    return column_rows.astype(np.float32), table_rows.astype(np.float32)
+
+
+def beside(features: Vectors, *context: Vectors | float) -> Vectors:
+    """The features with their context after them; a number stands for all rows."""
+    rows = np.empty((len(features), features.shape[1] + len(context)), dtype=np.float32)
+    rows[:, : features.shape[1]] = features
+    for number, column in enumerate(context, start=features.shape[1]):
+        rows[:, number] = column
+    return rows
 
 
 def log_chance(logits: Vectors) -> Vectors:
@@ -191,7 +195,8 @@ def _neighbours(
     left: NDArray[np.int64], right: NDArray[np.int64], chance: Vectors, count: int
 ) -> tuple[Vectors, Vectors, Vectors, Vectors]:
     """Per table: how many tables it joins with, the two strongest of them, and their sum."""
-    pairs = np.unique(np.column_stack([left, right])[left != right], axis=0)
+    apart = left != right
+    pairs = np.column_stack(np.divmod(np.unique(left[apart] * count + right[apart]), max(1, count)))
     degree = np.bincount(pairs[:, 0], minlength=count).astype(np.float32)
     reach = np.bincount(pairs[:, 0], weights=chance[pairs[:, 1]], minlength=count).astype(np.float32)
     order = np.lexsort((-chance[pairs[:, 1]], pairs[:, 0]))

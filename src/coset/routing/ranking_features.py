@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from coset.routing.group_features import GROUP_FEATURES, group_rows, grouped
 from coset.routing.index import FACTS, RoutingIndex, Vectors
 from coset.routing.question import EncodedQuestion
 from coset.routing.request import Anchor, Demand
-from coset.routing.word_index import stems_of
+from coset.routing.word_index import Overlap, stems_of
 
 STRONGEST_TABLES, LEADING_TABLES, LEADING_GROUPS, GROUP_TABLES = 60, 24, 10, 20
 """Candidates: the strongest tables; what joins with the leading ones; the strongest of the leading groups."""
@@ -75,78 +76,79 @@ def candidates(
     values = index.value_words.overlap(words)
     whole, table_whole = index.column_vectors @ question.whole, index.table_vectors @ question.whole
     value_anchor, name_anchor, table_value, table_name = _anchored(anchors, index)
-    begins = index.begins[:-1]
     best = _segment_max(whole, index)
-    best_name = _segment_max(names.of_object * np.minimum(1.0, 4 * names.of_question), index)
     coarse = (
-        table_whole + best + 0.5 * table_names.of_object + 0.4 * best_name
-        + 0.6 * _segment_max(value_anchor, index) + 0.3 * np.maximum(table_name, table_value)
+        table_whole + best + 0.5 * table_names.of_object + 0.4 * _best_name(names, index)
+        + 0.6 * _best_of_few(value_anchor, index) + 0.3 * np.maximum(table_name, table_value)
     )  # fmt: skip
     chosen = _chosen(coarse, index)
     count = len(chosen)
-    sizes = index.begins[chosen + 1] - begins[chosen]
-    columns = np.concatenate([np.arange(begins[t], index.begins[t + 1]) for t in chosen]) if count else np.zeros(0, int)
-    at = np.repeat(np.arange(count), sizes)
+    begins = index.begins[chosen]
+    sizes = index.begins[chosen + 1] - begins
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    at = np.repeat(np.arange(count), sizes)
+    place = np.arange(len(at)) - offsets[at]
+    columns = begins[at] + place
 
     near_words, table_near_words = (
         index.column_vectors[columns] @ question.words.T,
         index.table_vectors[chosen] @ question.words.T,
     )
     by_word, table_by_word = near_words.max(axis=1, initial=-1.0), table_near_words.max(axis=1, initial=-1.0)
-    own_whole, own_names = whole[columns], names.of_object[columns]
-    described = index.described_words.overlap(words).of_question[columns]
-    own_values = value_anchor[columns]
+    own_whole, own_names, own_values = whole[columns], names.at(columns), values.at(columns)
+    described = index.described_words.overlap(words).at(columns).of_question
+    held, named = value_anchor[columns], name_anchor[columns]
     demand_entity, demand_attribute, table_entity = _demanded(demand, index, chosen, columns)
     has_demand = float(demand is not None and index.memberships is not None)
 
     group = index.group_of[chosen]
-    group_sum = _group_strength(coarse[chosen], group, len(index.groups))
+    group_sum, _ = _group_strength(coarse[chosen], group, len(index.groups))
     leading = float(group_sum.max(initial=-9.0))
     group_behind = group_sum[group] - leading
     group_rank = np.argsort(np.argsort(-group_sum, kind="stable"), kind="stable")[group]
     coarse_behind = coarse[chosen] - float(coarse[chosen].max(initial=0.0))
 
-    best_by_word, three_by_word = _best_three(by_word, offsets)
-    best_whole, three_whole = _best_three(own_whole, offsets)
-    best_own_name, _ = _best_three(own_names, offsets)
-    best_value, _ = _best_three(values.of_question[columns], offsets)
-    best_value_anchor, _ = _best_three(own_values, offsets)
+    order = np.lexsort((-by_word, at))
+    rank_by_word = np.empty(len(at), dtype=np.float32)
+    rank_by_word[order] = place
+    best_by_word, three_by_word = _greatest(by_word, offsets), _mean_of_three(by_word[order], place, at, sizes)
+    three_whole = _mean_of_three(own_whole[np.lexsort((-own_whole, at))], place, at, sizes)
     many = np.log1p(sizes.astype(np.float64))
-    table_rows = np.stack(
-        [
-            table_whole[chosen], table_by_word, table_names.of_object[chosen], table_names.of_question[chosen],
-            best_whole, three_whole, best_by_word, three_by_word, best_own_name, best_value, best_value_anchor,
-            np.maximum(table_name[chosen], table_value[chosen]), coarse_behind, group_behind, np.log1p(group_rank),
-            table_entity, np.full(count, has_demand), many, np.full(count, np.log1p(len(index.tables))),
-        ], axis=1,
-    ) if count else np.zeros((0, len(TABLE_FEATURES)))  # fmt: skip
-    asks = np.array(
-        [*(float(bool(pattern.search(question.text[:LONGEST]))) for pattern in _ASKS), np.log1p(len(words))]
-    )
-    rows = np.column_stack(
-        [
-            own_whole, by_word, own_whole - own_whole.max(initial=-1.0), by_word - by_word.max(initial=-1.0),
-            by_word - best_by_word[at], _rank_in_table(by_word, at),
-            own_names, names.of_question[columns], described, values.of_question[columns], values.of_object[columns],
-            own_values, name_anchor[columns], demand_entity, demand_attribute, demand_entity * demand_attribute,
-            np.full(len(columns), has_demand), index.facts[columns],
-            table_whole[chosen][at], table_by_word[at], best_by_word[at], table_names.of_object[chosen][at],
-            coarse_behind[at], group_behind[at], many[at], np.full(len(columns), np.log1p(len(index.tables))),
-            np.broadcast_to(asks, (len(columns), len(asks))),
-        ]
-    ) if len(columns) else np.zeros((0, len(COLUMN_FEATURES)))  # fmt: skip
+    all_tables = np.log1p(len(index.tables))
+    table_rows = _rows(
+        count, len(TABLE_FEATURES),
+        table_whole[chosen], table_by_word, table_names.of_object[chosen], table_names.of_question[chosen],
+        _greatest(own_whole, offsets), three_whole, best_by_word, three_by_word,
+        _greatest(own_names.of_object, offsets), _greatest(own_values.of_question, offsets), _greatest(held, offsets),
+        np.maximum(table_name[chosen], table_value[chosen]), coarse_behind, group_behind, np.log1p(group_rank),
+        table_entity, has_demand, many, all_tables,
+    )  # fmt: skip
+    asks = [float(bool(pattern.search(question.text[:LONGEST]))) for pattern in _ASKS]
+    rows = _rows(
+        len(columns), len(COLUMN_FEATURES),
+        own_whole, by_word, own_whole - own_whole.max(initial=-1.0), by_word - by_word.max(initial=-1.0),
+        by_word - best_by_word[at], np.log1p(rank_by_word), own_names.of_object, own_names.of_question, described,
+        own_values.of_question, own_values.of_object, held, named, demand_entity, demand_attribute,
+        demand_entity * demand_attribute, has_demand, *index.facts[columns].T,
+        table_whole[chosen][at], table_by_word[at], best_by_word[at], table_names.of_object[chosen][at],
+        coarse_behind[at], group_behind[at], many[at], all_tables, *asks, np.log1p(len(words)),
+    )  # fmt: skip
     own = grouped(chosen, at, index)
     groups = (
         group_rows(
-            question, words, own, near_words, table_near_words, own_whole, table_whole[chosen], own_values,
-            name_anchor[columns], index,
+            words, own, near_words, table_near_words, own_whole, table_whole[chosen], held, named, index
         )
         if count and len(columns) else np.zeros((len(own.groups), len(GROUP_FEATURES)), dtype=np.float32)
     )  # fmt: skip
-    return Candidates(
-        chosen, columns, at, table_rows.astype(np.float32), rows.astype(np.float32), own.of_table, groups
-    )  # fmt: skip
+    return Candidates(chosen, columns, at, table_rows, rows, own.of_table, groups)
+
+
+def _rows(count: int, width: int, *features: NDArray[Any] | float) -> Vectors:
+    """Features side by side, one row for each object; a number stands for all of them."""
+    together = np.empty((width, count), dtype=np.float32)
+    for number, feature in enumerate(features):
+        together[number] = feature
+    return np.ascontiguousarray(together.T)
 
 
 def _chosen(coarse: Vectors, index: RoutingIndex) -> NDArray[np.int64]:
@@ -157,13 +159,14 @@ def _chosen(coarse: Vectors, index: RoutingIndex) -> NDArray[np.int64]:
         return np.arange(len(order))
     leading = np.zeros(len(order), dtype=bool)
     leading[order[:LEADING_TABLES]] = True
-    beside = index.table_links[leading[index.table_links[:, 0]], 1]
-    strength = _group_strength(coarse, index.group_of, len(index.groups))
-    leading_groups = np.argsort(-strength, kind="stable")[:LEADING_GROUPS]
-    owner = index.group_of[order]
-    near = [order[owner == group][:GROUP_TABLES] for group in leading_groups]
-    chosen = np.unique(np.concatenate([strongest, beside, *near]))
-    by_strength = chosen[np.argsort(-coarse[chosen], kind="stable")]
+    wanted = np.zeros(len(order), dtype=bool)
+    wanted[strongest] = True
+    wanted[index.table_links[leading[index.table_links[:, 0]], 1]] = True
+    strength, place = _group_strength(coarse, index.group_of, len(index.groups))
+    leads = np.zeros(len(index.groups), dtype=bool)
+    leads[np.argsort(-strength, kind="stable")[:LEADING_GROUPS]] = True
+    wanted |= leads[index.group_of] & (place < GROUP_TABLES)
+    by_strength = order[wanted[order]]
     so_far = np.cumsum(index.begins[by_strength + 1] - index.begins[by_strength])
     count = max(LEADING_TABLES, int((so_far <= MOST_COLUMNS).sum()))
     return np.sort(by_strength[:count])
@@ -203,40 +206,55 @@ def _demanded(
 
 def _segment_max(values: Vectors, index: RoutingIndex) -> Vectors:
     """The greatest value among the columns of each table; 0 for a table without columns."""
-    found = np.zeros(len(index.tables), dtype=np.float32)
-    filled = np.flatnonzero(index.begins[1:] > index.begins[:-1])
+    return _greatest(values, index.begins)
+
+
+def _greatest(values: Vectors, offsets: NDArray[np.int64]) -> Vectors:
+    found = np.zeros(len(offsets) - 1, dtype=np.float32)
+    filled = np.flatnonzero(offsets[1:] > offsets[:-1])
     if len(filled):
-        found[filled] = np.maximum.reduceat(values, index.begins[filled])
+        found[filled] = np.maximum.reduceat(values, offsets[filled])
     return found
 
 
-def _best_three(values: Vectors, offsets: NDArray[np.int64]) -> tuple[Vectors, Vectors]:
-    """Per table: its greatest value, and the mean of its three greatest."""
-    count = len(offsets) - 1
-    owner = np.repeat(np.arange(count), np.diff(offsets))
-    order = np.lexsort((-values, owner))
-    place = np.arange(len(values)) - offsets[owner]
+def _best_of_few(values: Vectors, index: RoutingIndex) -> Vectors:
+    """The same for values of which most are 0 and none is less."""
+    some = np.flatnonzero(values)
+    found = np.zeros(len(index.tables), dtype=np.float32)
+    np.maximum.at(found, index.table_of[some], values[some])
+    return found
+
+
+def _best_name(names: Overlap, index: RoutingIndex) -> Vectors:
+    """How well the best column name of each table fits; most names have no word of the question."""
+    some = np.flatnonzero(names.found)
+    own = names.at(some)
+    found = np.zeros(len(index.tables), dtype=np.float32)
+    np.maximum.at(found, index.table_of[some], own.of_object * np.minimum(1.0, 4 * own.of_question))
+    return found
+
+
+def _mean_of_three(
+    descending: Vectors, place: NDArray[np.int64], owner: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Vectors:
+    """Per table the mean of its three greatest values, from all values by table, the greatest of each first."""
     kept = place < 3
-    sums = np.bincount(owner[kept], weights=values[order][kept], minlength=count)
-    best = np.zeros(count)
-    best[owner[place == 0]] = values[order][place == 0]
-    return best.astype(np.float32), (sums / np.clip(np.diff(offsets), 1, 3)).astype(np.float32)
+    sums = np.bincount(owner[kept], weights=descending[kept], minlength=len(sizes))
+    return (sums / np.clip(sizes, 1, 3)).astype(np.float32)
 
 
-def _rank_in_table(values: Vectors, owner: NDArray[np.int64]) -> Vectors:
-    order = np.lexsort((-values, owner))
-    begins = np.searchsorted(owner, owner)
-    rank = np.empty(len(values), dtype=np.float32)
-    rank[order] = np.arange(len(values)) - begins
-    return np.log1p(rank)
-
-
-def _group_strength(values: Vectors, group: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
-    """Per group: its greatest value and half of its second greatest, so that a lone lucky table does not lead."""
+def _group_strength(
+    values: Vectors, group: NDArray[np.int64], groups: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Per group: its greatest value and half of its second greatest, so that a lone lucky table does not lead. And the
+    place of each table in its group."""
     order = np.lexsort((-values, group))
-    owner = group[order]
-    place = np.arange(len(order)) - np.searchsorted(owner, owner)
+    owner, ordered = group[order], values[order]
+    place = np.arange(len(order)) - np.searchsorted(owner, np.arange(groups))[owner]
     best, second = np.full(groups, -9.0), np.full(groups, np.nan)
-    best[owner[place == 0]] = values[order][place == 0]
-    second[owner[place == 1]] = values[order][place == 1]
-    return best + 0.5 * np.where(np.isnan(second), best - 0.3, second)
+    first, next_to = place == 0, place == 1
+    best[owner[first]] = ordered[first]
+    second[owner[next_to]] = ordered[next_to]
+    place_of = np.empty(len(order), dtype=np.int64)
+    place_of[order] = place
+    return best + 0.5 * np.where(np.isnan(second), best - 0.3, second), place_of

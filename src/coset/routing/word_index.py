@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +56,24 @@ def stems_of(text: str) -> tuple[str, ...]:
 class Overlap:
     """Per object: the share of its own words that the question has, and the share of the question's that it has."""
 
-    of_object: NDArray[np.float32]
-    of_question: NDArray[np.float32]
+    found: NDArray[np.float32]
+    """What the words weigh that an object and the question have in common."""
+    own: NDArray[np.float32]
+    """What all words of an object weigh."""
+    asked: float
+    """What all words of the question weigh."""
+
+    @cached_property
+    def of_object(self) -> NDArray[np.float32]:
+        return self.found / self.own
+
+    @cached_property
+    def of_question(self) -> NDArray[np.float32]:
+        return self.found / np.float32(self.asked)
+
+    def at(self, objects: NDArray[np.int64]) -> Overlap:
+        """The same for some objects alone."""
+        return Overlap(self.found[objects], self.own[objects], self.asked)
 
 
 class WordIndex:
@@ -83,6 +99,7 @@ class WordIndex:
         self._norms = np.zeros(self.size, dtype=np.float32)
         if len(flat):
             np.add.at(self._norms, owner_of, self._weights[flat])
+        np.maximum(self._norms, 1e-6, out=self._norms)
         self._rarest = float(np.log1p(self.size))
 
     def overlap(self, words: Sequence[str]) -> Overlap:
@@ -95,5 +112,4 @@ class WordIndex:
                 continue
             total += float(self._weights[number])
             found[self._owners[self._begins[number] : self._begins[number + 1]]] += self._weights[number]
-        of_object = (found / np.maximum(self._norms, 1e-6)).astype(np.float32)
-        return Overlap(of_object, (found / max(total, 1e-6)).astype(np.float32))
+        return Overlap(found, self._norms, max(total, 1e-6))

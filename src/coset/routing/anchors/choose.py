@@ -6,10 +6,10 @@ time. Knows nothing of how a sighting came about.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from coset.routing.anchors.sightings import Sighting
-from coset.routing.request import Anchor
+from coset.routing.request import Anchor, AnchorKind, AnchorMatch
 
 LEAST_SCORE = 0.12
 SOLID = 0.5
@@ -28,8 +28,10 @@ def choose(sightings: Iterable[Sighting], most: int) -> tuple[Anchor, ...]:
         place = (sighting.first, sighting.last, sighting.reference, _family(sighting), member)
         if place not in best or _order(sighting) < _order(best[place]):
             best[place] = sighting
-    solid = [each for each in best.values() if each.score >= SOLID and each.kind not in ("number", "document")]
-    weighed = [(_weighed(sighting, solid), sighting) for sighting in best.values()]
+    solid = {_alike(each) for each in best.values() if each.score >= SOLID and each.kind not in ("number", "document")}
+    # What lies around it is the same for all objects of a phrase that were found alike.
+    shares = {alike: _share(alike, solid) for alike in {_alike(sighting) for sighting in best.values()}}
+    weighed = [(sighting.score * shares[_alike(sighting)], sighting) for sighting in best.values()]
     ordered = sorted(
         ((score, sighting) for score, sighting in weighed if score >= LEAST_SCORE),
         key=lambda item: (-round(item[0], 6), item[1].first, -item[1].last, item[1].reference, item[1].kind,
@@ -62,21 +64,28 @@ def _order(sighting: Sighting) -> tuple[float, str, str]:
     return (-sighting.score, sighting.kind, sighting.value or "")
 
 
-def _weighed(sighting: Sighting, solid: Sequence[Sighting]) -> float:
-    """The score, less where a longer phrase around it was found well. A value within a longer value is not meant at
-    all; a name within another may still tell the table."""
-    score = sighting.score
-    length = sighting.last - sighting.first
-    for other in solid:
-        inside = other.first <= sighting.first and sighting.last <= other.last
-        if not inside or other.last - other.first <= length:
+Alike = tuple[int, int, AnchorKind, AnchorMatch]
+
+
+def _alike(sighting: Sighting) -> Alike:
+    return (sighting.first, sighting.last, sighting.kind, sighting.match)
+
+
+def _share(alike: Alike, solid: Iterable[Alike]) -> float:
+    """How much of the score is left, where a longer phrase around it was found well. A value within a longer value is
+    not meant at all; a name within another may still tell the table."""
+    first, last, kind, match = alike
+    share = 1.0
+    for other_first, other_last, other_kind, other_match in solid:
+        inside = other_first <= first and last <= other_last
+        if not inside or other_last - other_first <= last - first:
             continue
-        if other.kind == "date":
-            if sighting.kind in (*LITERALS, "number"):
+        if other_kind == "date":
+            if kind in (*LITERALS, "number"):
                 return 0.0
             continue
-        if sighting.kind in LITERALS and other.kind in LITERALS and other.match != "fuzzy":
+        if kind in LITERALS and other_kind in LITERALS and other_match != "fuzzy":
             return 0.0
-        if other.match != "fuzzy" or sighting.match == "fuzzy":
-            score = min(score, PART * sighting.score)
-    return score
+        if other_match != "fuzzy" or match == "fuzzy":
+            share = PART
+    return share

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coset.routing.anchors.hashed_texts import HashedTexts, hashes_of
+from coset.routing.anchors.hashed_texts import HashedTexts, Hashes, hashes_of
 from coset.routing.anchors.index import LabelledCode
 from coset.routing.anchors.phrases import Phrase
 from coset.routing.anchors.sightings import NOTHING, Lookup, Sighting, rarity
@@ -21,10 +21,13 @@ MISSPELT = 0.8
 
 
 def code_sightings(lookup: Lookup) -> list[Sighting]:
+    if not lookup.index.codes:
+        return []
     runs = [(run, run.normal, 1.0) for run in lookup.runs]
     runs += [(run, text, MISSPELT) for run, text, _ in lookup.corrected_runs]
     found: list[Sighting] = []
-    for number, rows in _equal(lookup.index.labels, [text for _, text, _ in runs]):
+    texts = [text for _, text, _ in runs]
+    for number, rows in _equal(lookup.index.labels, texts, hashes_of(texts)):
         phrase, _, strength = runs[number]
         meant = [lookup.index.codes[row] for row in rows]
         meant.sort(key=lambda code: (-lookup.closeness(code.object), code.object, code.code))
@@ -34,8 +37,8 @@ def code_sightings(lookup: Lookup) -> list[Sighting]:
     return found
 
 
-def _equal(texts: HashedTexts, keys: list[str]) -> Iterable[tuple[int, list[int]]]:
-    places = texts.whole.places(hashes_of(keys))
+def _equal(texts: HashedTexts, keys: list[str], hashes: Hashes) -> Iterable[tuple[int, list[int]]]:
+    places = texts.whole.places(hashes)
     for number, place in enumerate(places):
         if place >= 0:
             rows = [int(row) for row in texts.whole.rows(int(place), 64)]
@@ -98,7 +101,7 @@ TITLE, TERM, CALLED = 0.75, 0.6, 0.3
 
 def document_sightings(lookup: Lookup) -> list[Sighting]:
     found = []
-    for number, rows in _equal(lookup.index.terms, [run.normal for run in lookup.runs]):
+    for number, rows in _equal(lookup.index.terms, [run.normal for run in lookup.runs], lookup.run_hashes):
         phrase = lookup.runs[number]
         if phrase.kind == "word" and phrase.normal in ASKING_WORDS:
             continue

@@ -6,12 +6,14 @@ Keys are looked up by hash, all forms of all phrases at once; nothing walks over
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coset.identities.words import singular
-from coset.routing.anchors.hashed_texts import Rows, hashes_of, weight_of
+from coset.routing.anchors.hashed_texts import Postings, Rows, hashes_of, weight_of
 from coset.routing.anchors.named_objects import KIND_WEIGHTS, ORIGIN_WEIGHTS, Form, NamedObjects
 from coset.routing.anchors.phrases import Phrase
 from coset.routing.anchors.sightings import Lookup, Sighting, rarity
@@ -33,8 +35,7 @@ LEAST_PART, MOST_PARTS = 0.45, 24
 LEAST_DESCRIBED = 0.5
 
 
-@dataclass(frozen=True)
-class NameHit:
+class NameHit(NamedTuple):
     """A phrase that equals a name in some form."""
 
     phrase: str
@@ -79,7 +80,7 @@ def _equal(lookup: Lookup) -> list[NameHit]:
             continue
         weaker = asked if STRENGTH[asked] < STRENGTH[form] else form
         strength, match = STRENGTH[weaker], MATCH[weaker]
-        if match == "exact" and len(keys[number].split()) == 1 and keys[number] in ASKING_WORDS:
+        if match == "exact" and keys[number] in ASKING_WORDS:
             strength *= 0.5
         hits.append(NameHit(phrase.text, phrase.first, phrase.last, name, strength, match))
     return hits
@@ -160,9 +161,8 @@ def _shortened(lookup: Lookup) -> list[NameHit]:
 def _in_part(lookup: Lookup) -> list[NameHit]:
     """Names of which the question has some words, or all in another order."""
     objects = lookup.index.objects
-    by_name = _coverage(lookup, objects, COMMON_STEM)
     hits = []
-    for name, share, places in by_name:
+    for name, share, places in _covered(lookup, objects.stems, objects.stems.rows, objects.name_weights, 1, LEAST_PART):
         first, last, text = _stretch(lookup, places)
         strength = 0.2 + 0.45 * share
         note = "" if share > 0.99 else f"a part of the name '{objects.names[name]}'"
@@ -170,30 +170,37 @@ def _in_part(lookup: Lookup) -> list[NameHit]:
     return hits
 
 
-def _coverage(lookup: Lookup, objects: NamedObjects, common: int) -> list[tuple[int, float, list[int]]]:
-    """(name, share of its weight, places of the words) of the names that the question's words cover best."""
-    stems: dict[str, int] = {}
-    for place, _, root in lookup.telling:
-        stems.setdefault(root, place)
-    roots = list(stems)
-    rows, weights, places = [], [], []
-    for root, at in zip(roots, objects.stems.places(hashes_of(roots)), strict=True):
-        count = objects.stems.count(int(at)) if at >= 0 else 0
-        if 0 < count <= common:
-            rows.append(np.unique(objects.stems.rows(int(at))))
-            weights.append(np.full(len(rows[-1]), weight_of(count)))
-            places.append(np.full(len(rows[-1]), stems[root]))
-    if not rows:
-        return []
-    names, inverse = np.unique(np.concatenate(rows), return_inverse=True)
-    shares = np.bincount(inverse, np.concatenate(weights)) / objects.name_weights[names]
-    likely = np.flatnonzero(shares >= LEAST_PART)
-    likely = likely[np.lexsort((names[likely], -shares[likely]))][:MOST_PARTS]
-    all_places = np.concatenate(places)
-    return [
-        (int(names[each]), float(min(1.0, shares[each])), sorted(map(int, all_places[inverse == each])))
-        for each in likely
-    ]  # fmt: skip
+def _covered(
+    lookup: Lookup,
+    postings: Postings,
+    rows_at: Callable[[int], Rows],
+    totals: NDArray[np.float64],
+    least_words: int,
+    least_share: float,
+) -> list[tuple[int, float, list[int]]]:
+    """(text, share of its weight, places of the words) of the texts that the question's words cover best. `rows_at`
+    gives the texts that hold a word, in order; `totals` what all words of each text weigh."""
+    held: list[tuple[int, Rows]] = []
+    weights, counts = np.zeros(len(totals)), np.zeros(len(totals), dtype=np.int16)
+    for place, at in zip(lookup.roots.values(), postings.places(lookup.root_hashes).tolist(), strict=True):
+        count = postings.count(at) if at >= 0 else 0
+        if 0 < count <= COMMON_STEM:
+            rows = rows_at(at)
+            rows = rows[np.append(True, rows[1:] != rows[:-1])]  # A text may have a word twice.
+            weights[rows] += weight_of(count)
+            counts[rows] += 1
+            held.append((place, rows))
+    texts = np.flatnonzero(counts >= least_words)
+    shares = weights[texts] / totals[texts]
+    likely = np.flatnonzero(shares >= least_share)
+    likely = likely[np.argsort(-shares[likely], kind="stable")][:MOST_PARTS]
+    best = texts[likely]
+    places: list[list[int]] = [[] for _ in best]
+    for place, rows in sorted(held, key=lambda each: each[0]):
+        at_most = np.minimum(np.searchsorted(rows, best), len(rows) - 1)
+        for number in np.flatnonzero(rows[at_most] == best).tolist():
+            places[number].append(place)
+    return list(zip(best.tolist(), np.minimum(1.0, shares[likely]).tolist(), places, strict=True))
 
 
 def _stretch(lookup: Lookup, places: list[int]) -> tuple[int, int, str]:
@@ -211,22 +218,22 @@ def _borne(lookup: Lookup, hits: list[NameHit]) -> list[Sighting]:
     tables: dict[int, float] = {}
     for hit in hits:
         if objects.origins[hit.name] == "name":
-            for number in objects.bearers(hit.name)[: MOST_BEARERS * 4]:
+            for number in objects.bearers(hit.name)[: MOST_BEARERS * 4].tolist():
                 if objects.kinds[number] == "table":
-                    tables[int(number)] = max(tables.get(int(number), 0.0), hit.strength)
-    named_tables = np.array(sorted(tables), dtype=np.int64)
+                    tables[number] = max(tables.get(number, 0.0), hit.strength)
+    is_named = np.zeros(len(objects) + 1, dtype=bool)  # The last stands for the table of a source: none.
+    is_named[list(tables)] = True
     sightings = []
     for hit in hits:
         bearers = objects.bearers(hit.name)
         worth = rarity(len(bearers), 4, 0.35)
-        origin = ORIGIN_WEIGHTS[objects.origins[hit.name]]
-        for number in _nearest(objects, bearers, named_tables):
+        weight = hit.strength * ORIGIN_WEIGHTS[objects.origins[hit.name]]
+        span = (hit.first, hit.last)
+        for number in _nearest(objects, bearers, is_named):
             kind = objects.kinds[number]
-            table = int(objects.tables[number])
-            close = kind != "table" and tables.get(table, 0.0) >= 0.5
-            score = hit.strength * origin * KIND_WEIGHTS[kind] * (max(worth, 0.9) if close else worth)
+            close = kind != "table" and tables.get(int(objects.tables[number]), 0.0) >= 0.5
+            score = weight * KIND_WEIGHTS[kind] * (max(worth, 0.9) if close else worth)
             lookup.named[number] = max(lookup.named.get(number, 0.0), score)
-            span = (hit.first, hit.last)
             lookup.named_spans[span] = max(lookup.named_spans.get(span, 0.0), score)
             sightings.append(
                 Sighting(
@@ -237,41 +244,24 @@ def _borne(lookup: Lookup, hits: list[NameHit]) -> list[Sighting]:
     return sightings
 
 
-def _nearest(objects: NamedObjects, bearers: Rows, named_tables: Rows) -> list[int]:
-    if len(bearers) <= MOST_BEARERS:
-        return [int(number) for number in bearers]
-    near = np.isin(objects.tables[bearers], named_tables)
-    return [int(number) for number in np.concatenate((bearers[near], bearers[~near]))[:MOST_BEARERS]]
+def _nearest(objects: NamedObjects, bearers: Rows, is_named: NDArray[np.bool_]) -> list[int]:
+    if len(bearers) > MOST_BEARERS:
+        near = is_named[objects.tables[bearers]]
+        bearers = np.concatenate((bearers[near], bearers[~near]))[:MOST_BEARERS]
+    found: list[int] = bearers.tolist()
+    return found
 
 
 def _described(lookup: Lookup) -> list[Sighting]:
     """Objects whose description the question's words cover, two of them at least."""
-    objects = lookup.index.objects
-    roots: dict[str, int] = {}
-    for place, _, root in lookup.telling:
-        roots.setdefault(root, place)
-    if not len(objects.described) or not roots:
-        return []
-    postings = objects.describing.postings
-    rows, weights, places = [], [], []
-    for place, at in zip(roots.values(), postings.places(hashes_of(list(roots))), strict=True):
-        count = postings.count(int(at)) if at >= 0 else 0
-        if 0 < count <= COMMON_STEM:
-            rows.append(np.unique(objects.describing.rows(int(at))))
-            weights.append(np.full(len(rows[-1]), weight_of(count)))
-            places.append(np.full(len(rows[-1]), place))
-    if not rows:
-        return []
-    texts, inverse = np.unique(np.concatenate(rows), return_inverse=True)
-    shares = np.bincount(inverse, np.concatenate(weights)) / objects.description_weights[texts]
-    likely = np.flatnonzero((shares >= LEAST_DESCRIBED) & (np.bincount(inverse) >= 2))
-    likely = likely[np.lexsort((texts[likely], -shares[likely]))][:MOST_PARTS]
-    all_places = np.concatenate(places)
+    objects, describing = lookup.index.objects, lookup.index.objects.describing
     sightings = []
-    for each in likely:
-        number = int(objects.described[texts[each]])
-        first, last, text = _stretch(lookup, sorted(map(int, all_places[inverse == each])))
-        score = 0.15 + 0.35 * min(1.0, float(shares[each]))
+    for row, share, places in _covered(
+        lookup, describing.postings, describing.rows, objects.description_weights, 2, LEAST_DESCRIBED
+    ):
+        number = int(objects.described[row])
+        first, last, text = _stretch(lookup, places)
+        score = 0.15 + 0.35 * share
         lookup.named[number] = max(lookup.named.get(number, 0.0), score)
         sightings.append(
             Sighting(text, first, last, number, objects.references[number], "name", "fuzzy", score, None,

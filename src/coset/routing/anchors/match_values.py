@@ -110,15 +110,14 @@ def _likelihood(lookup: Lookup, phrase: Phrase) -> float:
 
 def _covered(lookup: Lookup) -> Iterable[Sighting]:
     """Longer values of which the question has the telling words: `Masimo` for `Masimo Corporation`."""
-    telling = lookup.telling
     places: dict[str, list[int]] = {}
-    for place, word, _ in telling:
+    for place, word, _ in lookup.telling:
         places.setdefault(word, []).append(place)
     words = list(places)
     everything = {word.normal for word in lookup.question.words}
     values = lookup.index.values
     taken: dict[tuple[int, int], int] = {}
-    for row, share in values.covered([*everything], hashes_of(words), LEAST_COVERED, MOST_COVERED):
+    for row, share in values.covered([*everything], lookup.word_hashes, LEAST_COVERED, MOST_COVERED):
         inside = values.normal.text(row).split()
         spots = sorted(place for word in set(inside) & set(words) for place in places[word])
         stretch = _closest(spots, len(inside) + MOST_APART)

@@ -143,7 +143,8 @@ class NamedObjects:
         ]
         self.describing = Words(HashedTexts(texts))
         weights = self.describing.weights()
-        self.description_weights = np.bincount(self.describing.row_of, weights, minlength=len(texts))
+        totals = np.bincount(self.describing.row_of, weights, minlength=len(texts))
+        self.description_weights: NDArray[np.float64] = totals.astype(np.float64)
 
     def __len__(self) -> int:
         return len(self.references)
@@ -154,6 +155,8 @@ class NamedObjects:
 
     def found(self, hashes: Hashes) -> list[tuple[int, int, Form]]:
         """(number of the key, name, form) of the keys that are a form of a name."""
+        if not len(hashes):
+            return []
         places = self._keys.places(hashes)
         return [
             (int(key), int(self._name_of_key[row]), FORMS[self._form_of_key[row]])

@@ -139,18 +139,19 @@ def _runs(text: str, words: tuple[Word, ...], taken: set[tuple[int, int]]) -> li
     """Runs of one to six words. A stop word alone is none; at the beginning or end it is part of short ones only
     (`not started`, `out of stock`)."""
     found = []
+    is_stop = [word.is_stop for word in words]
+    normals = [word.normal for word in words]
     for length in range(MOST_WORDS, 0, -1):
         for first in range(len(words) - length + 1):
             last = first + length
             if (first, last) in taken:
                 continue
-            edges = words[first].is_stop + words[last - 1].is_stop
-            if edges and (length > 3 or length == 1 or all(word.is_stop for word in words[first:last])):
+            edges = is_stop[first] or is_stop[last - 1]
+            if edges and (length > 3 or length == 1 or all(is_stop[first:last])):
                 continue
             begin, end = words[first].begin, words[last - 1].end
-            normal = " ".join(word.normal for word in words[first:last])
             kind: PhraseKind = "word" if length == 1 else "words"
-            found.append(Phrase(text[begin:end], kind, begin, end, first, last, normal))
+            found.append(Phrase(text[begin:end], kind, begin, end, first, last, " ".join(normals[first:last])))
     return found
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,8 @@ from coset.routing.request import Anchor, AnchorKind, AnchorMatch
 NOTHING = -1
 
 
-@dataclass(frozen=True)
-class Sighting:
-    """`first` and `last` are the words of the question that it covers."""
+class Sighting(NamedTuple):
+    """`first` and `last` are the words of the question that it covers. A question has hundreds: they must be cheap."""
 
     phrase: str
     first: int
@@ -75,19 +75,23 @@ class Lookup:
         return max(self.named.get(number, 0.0), 0.8 * self.named_tables.get(table, 0.0))
 
     @cached_property
-    def _is_named(self) -> NDArray[np.bool_]:
-        marks = np.zeros(len(self.index.objects) + 1, dtype=bool)  # The last stands for the table of a source: none.
-        marks[list(self.named)] = True
-        marks[list(self.named_tables)] = True
-        return marks
+    def _strengths(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How strongly each object is named, and each table; the last stands for the table of a source: none."""
+        found = []
+        for named in (self.named, self.named_tables):
+            strength = np.zeros(len(self.index.objects) + 1)
+            strength[np.fromiter(named, np.int64, len(named))] = np.fromiter(named.values(), float, len(named))
+            found.append(strength)
+        return found[0], found[1]
 
     def nearest(self, numbers: Rows, most: int) -> list[int]:
-        """The objects that the question names most strongly, or whose tables it names; then the first ones. Only what
-        is named is weighed, however many objects there are."""
-        if len(numbers) > most:
-            named = self._is_named[numbers] | self._is_named[self.index.objects.tables[numbers]]
-            numbers = np.concatenate((numbers[named], numbers[~named][:most]))
-        return sorted(map(int, numbers), key=lambda number: (-self.closeness(number), number))[:most]
+        """The objects that the question names most strongly, or whose tables it names; then the first ones."""
+        objects, tables = self._strengths
+        closeness = np.maximum(objects[numbers], 0.8 * tables[self.index.objects.tables[numbers]])
+        near, rest = np.flatnonzero(closeness), np.flatnonzero(closeness == 0.0)[:most]
+        likely = np.concatenate((near, rest))
+        found: list[int] = numbers[likely[np.lexsort((numbers[likely], -closeness[likely]))][:most]].tolist()
+        return found
 
     @cached_property
     def runs(self) -> tuple[Phrase, ...]:
@@ -95,8 +99,23 @@ class Lookup:
         return tuple(phrase for phrase in self.question.phrases if phrase.kind not in ("number", "date"))
 
     @cached_property
+    def _hashes(self) -> tuple[Hashes, Hashes, Hashes]:
+        """Of the runs, of the telling words, and of their stems."""
+        texts = [phrase.normal for phrase in self.runs]
+        texts += [word for _, word, _ in self.telling]
+        texts += [root for _, _, root in self.telling]
+        runs, words = len(self.runs), len(self.telling)
+        hashes = hashes_of(texts)
+        return hashes[:runs], hashes[runs : runs + words], hashes[runs + words :]
+
+    @property
     def run_hashes(self) -> Hashes:
-        return hashes_of([phrase.normal for phrase in self.runs])
+        return self._hashes[0]
+
+    @property
+    def word_hashes(self) -> Hashes:
+        """Of the telling words, in their order."""
+        return self._hashes[1]
 
     @cached_property
     def telling(self) -> tuple[tuple[int, str, str], ...]:
@@ -108,21 +127,34 @@ class Lookup:
         )
 
     @cached_property
+    def roots(self) -> dict[str, int]:
+        """The stems of the telling words, each with the place where it stands first."""
+        found: dict[str, int] = {}
+        for place, _, root in self.telling:
+            found.setdefault(root, place)
+        return found
+
+    @cached_property
+    def root_hashes(self) -> Hashes:
+        numbers = {place: number for number, (place, _, _) in enumerate(self.telling)}
+        return self._hashes[2][[numbers[place] for place in self.roots.values()]]
+
+    @cached_property
     def corrected(self) -> dict[int, tuple[tuple[str, int], ...]]:
         """By place: what an unknown word may be a slip for, and how many slips that takes."""
-        unknown = [(place, word) for place, word, _ in self.telling if not word.isdigit()][:MOST_UNKNOWN]
-        if not unknown:
-            return {}
-        hashes = hashes_of([word for _, word in unknown])
-        names = self.index.objects.vocabulary.postings.places(hashes) >= 0
-        stems = self.index.objects.stems.places(hashes_of([stem(word) for _, word in unknown])) >= 0
-        known: NDArray[np.bool_] = names | stems | self.index.values.knows(hashes)
+        names = self.index.objects.vocabulary.postings.places(self.word_hashes) >= 0
+        stems = self.index.objects.stems.places(self._hashes[2]) >= 0
+        known: list[bool] = (names | stems | self.index.values.knows(self.word_hashes)).tolist()
+        words = [(place, word, here) for (place, word, _), here in zip(self.telling, known, strict=True)]
         found = {}
-        for (place, word), is_known in zip(unknown, known, strict=True):
+        for place, word, is_known in [each for each in words if not each[1].isdigit()][:MOST_UNKNOWN]:
             if is_known or len(word) < SHORTEST:
                 continue
-            spelling = self.index.spelling
-            if near := spelling.corrections(word) or spelling.corrections(singular(word)):
+            spelling, alone = self.index.spelling, singular(word)
+            near = spelling.corrections(word)
+            if not near and alone != word:
+                near = spelling.corrections(alone)
+            if near:
                 found[place] = tuple((each.word, each.slips) for each in near)
         return found
 
