@@ -40,7 +40,9 @@ class Run:
 
     def __init__(self, session: QuerySession, *script: Scripted, limits: Limits | None = None, **given: Any) -> None:
         self.results = NamedResults()
-        self.toolbox = Toolbox(session, self.results, lambda what: f"all about {what}", given.pop("ask_user", None))
+        self.toolbox = Toolbox(
+            session, self.results, lambda what, budget=0: f"all about {what}", given.pop("ask_user", None)
+        )
         self.given = given
         self.ledger = Ledger(limits or Limits())
         self.wire = Wire(*script)
@@ -93,7 +95,7 @@ def test_a_name_does_not_open_a_door_in_the_guard(session: QuerySession):
     escape = "SELECT 1) UNION ALL (SELECT count(*) FROM read_csv('/etc/passwd')"
     run = Run(session, call("sql", query=COUNT), call("sql", query=f"{escape} -- result_1"), DONE)
     run()
-    assert run.told()[0].startswith(("not allowed:", "error:")) and len(run.results.known) == 1
+    assert len(run.results.known) == 1 and "passwd" not in run.told()[0]
 
 
 def test_a_large_result_is_capped_marked_and_still_whole_under_its_name(session: QuerySession):
@@ -123,10 +125,12 @@ def test_errors_are_short_say_what_to_do_and_are_told_apart_from_no_rows(session
     run = Run(session, Say(calls=calls), DONE)
     run()
     told = run.told()
-    assert told[0].startswith("error:") and told[0].endswith("crm.customers has name, customer_id, city, active.")
+    assert told[0].endswith("crm.customers has name, customer_id, city, active.")
     assert told[1].startswith("not allowed:")
     assert told[2].startswith("result_1: 0 rows") and "error" not in told[2]
-    assert told[3].startswith("error:") and told[4].startswith("error:")
+    assert "zero" in told[3] and "__import__" in told[4]
+    # That a call failed is told by the protocol, or by the library around the text: not once more inside.
+    assert not any(text.startswith("error") for text in told)
     assert told[5] == "There is no tool 'fly'. Use: sql, calc, recover, answer."
     assert told[6].startswith("Wrong arguments: query")
     assert told[7] == '<data name="evidence">\nall about crm.customers\n</data>'
@@ -227,12 +231,21 @@ def test_lookaround_in_a_pattern_is_told_what_to_do(session: QuerySession):
     query = "SELECT count(*) AS n FROM crm.customers WHERE regexp_matches(name, '^(?!Firm)')"
     run = Run(session, call("sql", query=query), call("sql", query=COUNT), DONE)
     run()
-    assert run.told(1)[0].startswith("error:") and "RE2: no lookaround" in run.told(1)[0]
+    assert "(?!" in run.told(1)[0] and run.told(1)[0].endswith("RE2: no lookaround.")
 
 
 def test_an_empty_answer_is_sent_back(session: QuerySession):
     run = Run(session, call("sql", query=COUNT), call("answer", text=""), DONE)
     assert run().proposal is not None and "give the answer" in run.told()[0]
+
+
+def test_a_run_that_must_end_has_the_answer_that_was_sent_back_before(session: QuerySession):
+    sent_back = call("answer", text="60", results=["result_1"])
+    script = [call("sql", query=COUNT), sent_back, call("sql", query="SELECT 1 AS x")]
+    run = Run(session, *script, limits=Limits(steps=3), verify=lambda proposal: ["shape: too short"])
+    ending = run()
+    assert ending.proposal is not None and (ending.proposal.text, ending.proposal.results) == ("60", ["result_1"])
+    assert ending.stopped == "" and ending.objections == ("shape: too short", "the limit of 3 steps was reached")
 
 
 def test_a_number_is_an_answer_too(session: QuerySession):

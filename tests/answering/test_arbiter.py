@@ -173,6 +173,12 @@ def test_each_record_can_be_read_by_its_number():
     assert record_text(records, "R9") is None and record_text(records, "amount") is None
 
 
+def test_what_a_record_leaves_empty_is_not_told():
+    join = {"kind": "join", "about": "keep all orders", "references": ["relation_1"]}
+    text = records_text(records_of({**GOOD, "records": [join]}))
+    assert text.endswith("R2 joins: references: relation_1; why: keep all orders")
+
+
 def test_the_agent_sees_what_the_records_cite_and_not_the_rest():
     records, _ = resolved(records_of(with_field("amount")), VIEW)
     part = cited_part(VIEW, records.cited)

@@ -67,7 +67,7 @@ def test_recover_in_core_mode_finds_tables_words_and_nothing(environment: Enviro
         ask(QUESTION, environment, core(wire))
     told = [message["content"] for message in wire.requests[1]["messages"][-3:]]
     assert "TABLE shop.orders | 300 rows" in told[0] and "  status VARCHAR" in told[0]
-    assert "Chur" in told[1] and "crm/customers.city" in told[1] and "error: no name" in told[2]
+    assert "Chur" in told[1] and "crm/customers.city" in told[1] and told[2].startswith('{"error":"no name')
 
 
 def test_learned_mode_ends_after_one_step_when_the_arbiter_wrote_the_statement(environment: Environment):
@@ -103,7 +103,6 @@ CITIES = "SELECT city FROM crm.customers GROUP BY city ORDER BY count(*) DESC LI
         ("SELECT count(*) AS n FROM crm.customers WHERE city = 'Nowhere'", None, "a count of nothing"),
         ("SELECT max(city) AS n FROM crm.customers WHERE city = 'Nowhere'", None, "an aggregate of nothing"),
         (CITIES, None, "a tie that the limit cuts in two"),
-        (COUNT, {"kind": "ambiguity", "about": "active?", "options": ["all", "active"]}, "two readings"),
         (COUNT, {"kind": "extract", "references": ["crm.customers.name"], "options": ["year"]}, "a text to read"),
         (COUNT, {"kind": "check", "about": "void ones", "sql": "SELECT 3 AS void"}, "its own check found something"),
     ],
@@ -303,7 +302,7 @@ def test_a_statement_of_the_arbiter_that_does_not_run_is_asked_for_again(environ
         answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
     assert (answer.text, [step.step for step in answer.steps]) == ("20", ["arbiter 1", "arbiter 2"])
     told = wire.requests[1]["messages"][-1]["content"]
-    assert "does not run: error:" in told and "crm.customers has" in told and "city" in told
+    assert "does not run: Referenced column" in told and "crm.customers has" in told and "city" in told
 
 
 def test_a_statement_of_the_arbiter_that_never_runs_is_told_and_the_agent_goes_on(environment: Environment):

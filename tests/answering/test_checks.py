@@ -415,6 +415,9 @@ def test_mixed_units_leave_doubt_until_they_are_converted(company: Company):
         ("SELECT count(*) FROM shop.orders WHERE buyer = 'CUST-0007'", "shop/orders.buyer"),
         ("WITH x AS (SELECT buyer AS b FROM shop.orders) SELECT b, count(*) FROM x GROUP BY b", "shop/orders.buyer"),
         ("SELECT b FROM (SELECT price AS b FROM shop.orders) ORDER BY b", "shop/orders.price"),
+        ("SELECT arg_max(order_id, price) FROM shop.orders", "shop/orders.price"),
+        ("SELECT count(*) FROM shop.orders WHERE buyer LIKE 'CUST-000%'", "shop/orders.buyer"),
+        ("SELECT count(*) FROM shop.orders WHERE regexp_matches(buyer, '^CUST')", "shop/orders.buyer"),
     ],
 )  # fmt: skip
 def test_a_dirty_column_used_as_it_is_leaves_doubt(company: Company, sql: str, column: str):
@@ -436,6 +439,10 @@ def test_a_dirty_column_used_as_it_is_leaves_doubt(company: Company, sql: str, c
         "SELECT count(*) FROM shop.orders WHERE regexp_replace(buyer, '^[#]+', '') = 'CUST-0007'",
         "SELECT buyer, placed, price FROM shop.orders WHERE order_id = 7",
         "SELECT count(buyer) FROM shop.orders",
+        "SELECT order_id, any_value(buyer), any_value(placed), first(price) FROM shop.orders GROUP BY order_id",
+        "SELECT arg_max(placed, amount), arg_min(price, amount) FROM shop.orders",
+        "SELECT count(*) FROM shop.orders WHERE buyer ILIKE '%cust-0007%'",
+        "SELECT count(*) FROM shop.orders WHERE regexp_matches(buyer, 'CUST-000[1-7]')",
     ],
 )
 def test_a_dirty_column_that_is_cleaned_or_only_shown_passes(company: Company, sql: str):

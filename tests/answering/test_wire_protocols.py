@@ -17,7 +17,10 @@ from coset.answering.usage import Ledger
 from coset.errors import CosetError, Mistake
 
 KEY = "sk-secret-0123456789abcdef"
-TOOLS = [Tool("sql", "Run one SELECT.", {"type": "object", "properties": {"query": {"type": "string"}}})]
+TOOLS = [
+    Tool("sql", "Run one SELECT.", {"type": "object", "properties": {"query": {"type": "string"}}}),
+    Tool("answer", "End with the answer.", {"type": "object", "properties": {"text": {"type": "string"}}}),
+]
 FAST = Retries(attempts=3, first_seconds=0.01)
 PROTOCOLS = ["chat", "anthropic", "responses", "google", "ollama"]
 
@@ -95,9 +98,28 @@ def test_a_tool_call_arrives_with_its_arguments_and_is_counted(ask: Ask):
 def test_one_tool_can_be_asked_for(ask: Ask):
     with Wire(call("sql", query="SELECT 1")) as wire:
         ask(wire, only="sql")
-    asked = wire.requests[0]
-    choice = asked["toolConfig"] if ask.protocol == "google" else asked["tool_choice"]  # type: ignore[attr-defined]
-    assert any(word in json.dumps(choice) for word in ("sql", "required", "any", "ANY")), choice
+    must, may = _callable(ask.protocol, wire.requests[0])  # type: ignore[attr-defined]
+    assert must and may == {"sql"}, wire.requests[0]
+    with Wire(call("sql", query="SELECT 1")) as wire:
+        ask(wire)
+    must, may = _callable(ask.protocol, wire.requests[0])  # type: ignore[attr-defined]
+    assert may == {tool.name for tool in TOOLS} and len(may) > 1, "without a wish every tool may be called"
+
+
+def _callable(protocol: str, request: dict[str, Any]) -> tuple[bool, set[str]]:
+    """Whether a tool must be called, and which ones may be, by what each protocol says of it."""
+    if protocol == "google":
+        offered = {each["name"] for tool in request["tools"] for each in tool["functionDeclarations"]}
+        said = request.get("toolConfig", {}).get("functionCallingConfig", {})
+        return said.get("mode") == "ANY", set(said.get("allowedFunctionNames") or offered)
+    offered = {tool.get("function", tool)["name"] for tool in request["tools"]}
+    choice = request.get("tool_choice")
+    if not isinstance(choice, dict):
+        return choice == "required", offered
+    if choice["type"] == "allowed_tools":
+        return choice["mode"] == "required", {tool["name"] for tool in choice["tools"]}
+    named = choice.get("name") or choice.get("function", {}).get("name")
+    return choice["type"] in {"tool", "function", "any"}, {named} if named else offered
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])

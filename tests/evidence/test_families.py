@@ -6,7 +6,7 @@ import random
 import string
 from dataclasses import dataclass
 
-from coset.evidence.families import find_families
+from coset.environment.families import find_families
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from view_company import objects
 from coset.errors import Mistake
 from coset.routing.cost import cost
 from coset.routing.recover import recover
-from coset.routing.search import search
+from coset.routing.search import holding, search
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_a_document_comes_back_word_for_word(known):
 
 def test_a_source_lists_its_tables_with_a_name_that_runs(known):
     text = recover(known, "shop").text
-    assert 'shop."order" [shop/main/order], 900 rows' in text and "shop.events_2020" in text
+    assert 'shop."order" [shop/main/order], 900 rows' in text and "shop.events_all_tables" in text
 
 
 @pytest.mark.parametrize("budget", [60, 120, 400, 2_000])
@@ -76,6 +76,20 @@ def test_names_values_and_documents_are_found_by_words(known):
     assert "crm#description" in dict(search(known, "complain").sections)["DOCUMENTS"][0]
 
 
+def test_where_no_name_holds_all_the_words_that_is_said_first_and_then_what_holds_some(known):
+    text = search(known, "the segment of a zebra").text
+    assert (
+        text.startswith("SEARCH segment zebra\nNO NAME HOLDS ALL OF THESE; OF SOME\n") and "customers.segment" in text
+    )
+    assert "NAMES" in dict(search(known, "segments").sections), "the ending of a word does not matter"
+
+
+def test_what_is_called_so_or_holds_it_is_known_by_reference(known):
+    assert "crm/customers.segment" in holding(known, "customer segment")
+    assert holding(known, "Basel") == {"crm/complaints.city"}
+    assert not holding(known, "zebra segment") and not holding(known, "secretpage")
+
+
 def test_nothing_found_is_said(known):
     assert "NOTHING FOUND" in search(known, "zebra").text
     with pytest.raises(Mistake, match="nothing to search for"):
@@ -84,7 +98,7 @@ def test_nothing_found_is_said(known):
 
 def test_words_are_data_and_never_sql(known):
     found = search(known, "basel' OR '1'='1")
-    assert found.reference == "basel or 1" and "Basel" in found.text
+    assert found.reference == "basel 1" and "Basel" in found.text
     assert not any("Bern" in line or "Zug" in line for line in dict(found.sections)["VALUES"])
 
 

@@ -1,4 +1,4 @@
-"""Families of tables: SQL over one member, several and many, and names of a question that lead to members."""
+"""Families of tables: one relation in SQL, and names of a question that lead to members."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from coset.answering.checks import Proposal, run_checks
 from coset.environment.configuration import load_environment
 from coset.evidence.comprehend import comprehend
 from coset.evidence.state import EvidenceState
 from coset.evidence.work import here
 from coset.routing.anchors import AnchorIndex, build_value_index, look_up
-from coset.routing.families import union_of, union_query
 from coset.routing.making import _members
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.table_details import family_line, naming_column
@@ -77,28 +77,23 @@ def market(tmp_path_factory: pytest.TempPathFactory):
         yield StateObjects(Path(environment.state_folder)), index, session
 
 
-def test_several_members_are_one_relation_that_runs(market):
+def test_what_a_view_calls_a_family_runs_over_all_members_and_joins_with_what_names_them(market):
     objects, _, session = market
-    table = objects.tables[FAMILY]
-    sql = union_of(table, table.family, ["AMNX", "KARS"], "symbol")
-    rows = session.sql(f"SELECT symbol, count(*) FROM ({sql}) GROUP BY ALL ORDER BY ALL").rows()
-    assert [tuple(row) for row in rows] == [("AMNX", 40), ("KARS", 40)]
+    table, naming = objects.tables[FAMILY], naming_column(objects, FAMILY)
+    sql = (
+        f"SELECT {table.family.naming}, count(*) FROM {table.sql_name} JOIN {naming.table} "
+        f"ON {table.family.naming} = {naming.expression} WHERE issuer < 'C' GROUP BY ALL ORDER BY ALL"
+    )
+    assert session.sql(sql).rows() == [("AMNX", 40), ("BLVQ", 40)]
+    assert session.sql(f"SELECT count(*) FROM {table.sql_name}").rows() == [(40 * len(MEMBERS),)]
 
 
-def test_the_text_of_a_relation_over_many_members_is_written_by_a_query(market):
+def test_the_line_of_a_family_says_which_column_tells_members_apart_and_what_names_them(market):
     objects, _, session = market
-    table = objects.tables[FAMILY]
-    query = union_query(table, table.family, naming_column(objects, FAMILY)).replace("...", "symbol < 'E'")
-    [[written]] = session.sql(query).rows()
-    [[rows, members]] = session.sql(f"SELECT count(*), count(DISTINCT symbol) FROM ({written})").rows()
-    assert (rows, members) == (160, 4)
-
-
-def test_the_line_of_a_family_says_how_to_name_one_several_and_many(market):
-    objects, _, _ = market
     line = family_line(objects, objects.tables[FAMILY], ["KARS"])
-    assert "one for each value of info.listed.symbol" in line and "the question leads to KARS" in line
-    assert "one: FROM trade.KARS" in line and "UNION ALL BY NAME" in line and "string_agg" in line
+    assert "column table_name says which: join it with info.listed.symbol" in line
+    assert "the question leads to table_name = 'KARS'" in line and line.endswith("one alone: trade.KARS")
+    assert session.sql("SELECT count(*) FROM trade.KARS").rows() == [(40,)]
 
 
 @pytest.mark.parametrize(
@@ -123,3 +118,17 @@ def test_texts_that_were_not_read_for_a_name_are_told(market):
     _, index, session = market
     assert look_up("funds for Violins", index).unread == ("info/listed.about",)
     assert look_up("funds for Violins", index, session).unread == ()
+
+
+def test_checks_know_a_family_by_the_name_that_a_view_gives_it(market):
+    objects, _, session = market
+    sql = (
+        "SELECT t.table_name, max(t.close) AS top FROM trade.all_tables t JOIN info.listed i ON i.symbol = t.table_name "
+        "GROUP BY 1 ORDER BY top DESC LIMIT 1"
+    )
+    result = session.sql(sql)
+    proposal = Proposal(value=[list(row) for row in result.rows()], sql=(sql,), result=result)
+    with objects.reading() as state:
+        found = {each.name: each for each in run_checks(proposal, session, state)}
+    assert found["join loss"].outcome == "passed" and "0.0%" in found["join loss"].detail
+    assert found["cleaning"].outcome == "passed", found["cleaning"]

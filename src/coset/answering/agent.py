@@ -2,8 +2,8 @@
 
 In: an opening (records and evidence, then the question) or a conversation to go on with, and a toolbox. Out: an
 `Ending`: what was proposed, or why the run stopped without. The last step can only answer; so can the step before a
-limit. An answer that does not hold (an unknown result, a check that failed) is sent back, twice at most; one that says
-that the data cannot answer is taken as it is.
+limit; where it does not, the last answer that was sent back is what there is. An answer that does not hold (an unknown
+result, a check that failed) is sent back, twice at most; one that says that the data cannot answer is taken as it is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from coset.answering.agent_tools import Outcome, Toolbox
 from coset.answering.answer import Proposal, misfit
+from coset.answering.best_result import best_result
 from coset.answering.exchange import Call, Exchange, Reply
 from coset.answering.named_results import NamedResult
 from coset.answering.prompts import AGENT, CALL_A_TOOL, LAST_STEP, MEND
@@ -61,6 +62,8 @@ class Agent:
     messages: list[ModelMessage] = field(default_factory=list)
     after_step: Callable[[], None] = lambda: None
     """Called when a step is complete and its results are in the messages."""
+    _set_aside: Ending | None = None
+    """The last answer that was sent back: what the run has, when it must end before a better one."""
     _objections: int = 0
     _objected: bool = False
     _confirmed: bool = False
@@ -78,7 +81,7 @@ class Agent:
         ledger = self.exchange.ledger
         for step in range(1, ledger.limits.steps + 1):
             if spent := ledger.spent():
-                return Ending(None, spent, (), step - 1)
+                return self._ended(spent, step - 1)
             last = step == ledger.limits.steps or not ledger.room_for_one() or self._idle >= MOST_IDLE
             if last:
                 self._say(LAST_STEP)
@@ -96,8 +99,14 @@ class Agent:
                     if step == ledger.limits.steps
                     else "the model repeated itself and did not answer"
                 )
-                return Ending(None, why, (), step)
-        return Ending(None, f"the limit of {ledger.limits.steps} steps was reached", (), ledger.limits.steps)
+                return self._ended(why, step)
+        return self._ended(f"the limit of {ledger.limits.steps} steps was reached", ledger.limits.steps)
+
+    def _ended(self, why: str, step: int) -> Ending:
+        """With the best answer so far, where there is one."""
+        if self._set_aside is None or self._set_aside.proposal is None:
+            return Ending(None, why, (), step)
+        return Ending(self._set_aside.proposal, "", (*self._set_aside.objections, why), step)
 
     async def _take(self, reply: Reply, step: int, last: bool) -> Ending | None:
         """Carry out what a reply asks for; the ending when it is one."""
@@ -124,9 +133,9 @@ class Agent:
     def _without_call(self, reply: Reply, step: int, last: bool) -> Ending | None:
         self._silent += 1
         if last and reply.text and self.toolbox.results.known:
-            final = list(self.toolbox.results.known)[-1]
+            final = best_result(self.toolbox.results, self.shape)
             told = "the answer came as text, not through the tool that ends a run"
-            return Ending(Proposal(text=reply.text, results=[final], confidence=0), "", (told,), step)
+            return Ending(Proposal(text=reply.text, results=final, confidence=0), "", (told,), step)
         if self._silent > 1 and not self._called:
             model = self.exchange.model.choice.text
             raise Mistake(f"the model '{model}' does not call tools: choose one that can with --model")
@@ -164,6 +173,10 @@ class Agent:
         unusable = not proposal.text and not proposal.results
         if (unusable or objections) and not last and self._objections < MOST_OBJECTIONS:
             self._objections += 1
+            known = [name.lower() for name in proposal.results if name.lower() in self.toolbox.results.known]
+            if not unusable and (known or not proposal.results):
+                kept = proposal.model_copy(update={"results": known})
+                self._set_aside = Ending(kept, "", tuple(objections), step)
             self.exchange.recorder.step("objection", {"proposal": proposal.model_dump(), "objections": objections})
             return "\n".join(["Not taken yet:", *(f"- {objection}" for objection in objections), MEND])
         if unusable:

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -29,13 +29,18 @@ from coset.session.result import Result
 
 SHOWN_LETTERS = 2_500
 SHOWN_ROWS = 20
-LONGEST_RECOVERED = 6_000
+LETTERS_A_TOKEN = 6
 LONGEST_ERROR = 400
 LONGEST_HINT = 800
 _LOOKAROUND = re.compile(r"\(\?<?[!=]")
 
-Recover = Callable[[str], str]
-"""Evidence for a reference, or for words to search by. Raises a `CosetError` that says what to do."""
+
+class Recover(Protocol):
+    """Evidence for a reference, or for words to search by. Raises a `CosetError` that says what to do."""
+
+    def __call__(self, what: str, budget: int = ...) -> str: ...
+
+
 AskUser = Callable[[str, tuple[str, ...]], str]
 """A question to the person, with the answers to choose from where there are some."""
 
@@ -57,6 +62,7 @@ class CalcArguments(Arguments):
 
 class RecoverArguments(Arguments):
     what: Annotated[str, Field(description="a name, or words")]
+    budget: Annotated[int, Field(description="tokens", ge=100, le=4_000)] = 1_000
 
 
 class AskArguments(Arguments):
@@ -181,8 +187,8 @@ class Toolbox:
         return Outcome(one_line(format_value(value), 2_000))
 
     async def _recovered(self, arguments: RecoverArguments) -> Outcome:
-        text = self.recover(arguments.what)
-        cut = text if len(text) <= LONGEST_RECOVERED else text[:LONGEST_RECOVERED] + "\n… (truncated: name one part)"
+        text, longest = self.recover(arguments.what, arguments.budget), LETTERS_A_TOKEN * arguments.budget
+        cut = text if len(text) <= longest else text[:longest] + "\n… (truncated: name one part)"
         return Outcome(data_block("evidence", cut))
 
     async def _asked(self, arguments: AskArguments) -> Outcome:
@@ -193,12 +199,12 @@ class Toolbox:
 
 def told(error: CosetError) -> str:
     """An error for the model: what kind it is, told apart from an empty result, and the sentence itself."""
-    kind = "error"
+    kind = ""  # That it is an error is told with it.
     if isinstance(error, NotAllowed):
-        kind = "not allowed"
+        kind = "not allowed: "
     elif isinstance(error, SourceUnreachable):
-        kind = "not reachable"
-    return f"{kind}: {one_line(str(error), LONGEST_ERROR)}"
+        kind = "not reachable: "
+    return f"{kind}{one_line(str(error), LONGEST_ERROR)}"
 
 
 def shown(named: NamedResult) -> str:

@@ -22,6 +22,7 @@ from coset.answering.draft import Draft, run_draft, why_not
 from coset.answering.exchange import Exchange
 from coset.answering.labelling import TextReader
 from coset.answering.made_answer import Grounds, made_answer
+from coset.answering.missing import searched, unanswerable
 from coset.answering.models import ModelChoices, open_model
 from coset.answering.named_results import NamedResults
 from coset.answering.opening import cited_part, core_opening, learned_opening, read_by
@@ -31,7 +32,7 @@ from coset.answering.quoting import one_line
 from coset.answering.recomputation import Recomputation
 from coset.answering.recorder import Recorder
 from coset.answering.records import Records, record_text
-from coset.answering.recovering import CoreRecover, LearnedRecover
+from coset.answering.recovering import RECOVERED, CoreRecover, LearnedRecover
 from coset.answering.second_path import offline_statement
 from coset.answering.shorthand import Shorthand, shortened
 from coset.answering.sitting import Sitting
@@ -39,14 +40,12 @@ from coset.answering.text_tools import TextTools
 from coset.answering.usage import Ledger
 from coset.answering.verification import Verification
 from coset.environment.configuration import Environment
-from coset.errors import CosetError
 from coset.evidence.state import EvidenceState
 from coset.routing.view import EvidenceView
 from coset.session.query_session import QuerySession
 
 VIEW_BUDGET = 2_000
 MOST_ASKED = 3
-MOST_SEARCHED, SEARCHED_LETTERS = 2, 2_000
 FOR_TEXTS = frozenset({"classify", "extract"})
 
 
@@ -79,6 +78,7 @@ class AskedRun:
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.options.limits)
+        self.learned = LearnedRecover(self.environment)
         self.results.expand = self._expanded
 
     def _expanded(self, sql: str) -> str:
@@ -197,7 +197,10 @@ class AskedRun:
             return None
         self.cited = records.cited.union(*(read_by(query.sql, view) for query in records.queries))
         self._pin()
-        draft = run_draft(records, view, toolbox, self.verification, self.recorder)
+        if none := unanswerable(records, view.references, self.learned.holding, self.recorder):
+            return none
+        can_ask = self.options.ask_user is not None
+        draft = run_draft(records, view, toolbox, self.verification, self.recorder, can_ask)
         if draft is not None and draft.settled is not None:
             other = await self.recomputation(draft.settled) if self.recomputation is not None else []
             if not other:
@@ -210,7 +213,7 @@ class AskedRun:
             records,
             draft,
             self._chosen(records),
-            self._searched(records, toolbox),
+            searched(records, toolbox.recover, self.recorder),
         )
         agent.begin(opening, AGENT)
         return None
@@ -229,19 +232,6 @@ class AskedRun:
         texts = frozenset() if records.text_operations else FOR_TEXTS
         toolbox.left_out = texts | (frozenset() if "duplicates" in said else frozenset({"resolve_entities"}))
 
-    def _searched(self, records: Records, toolbox: Toolbox) -> list[tuple[str, str]]:
-        """What the arbiter missed, searched for before the agent has to ask."""
-        found = []
-        for missing in records.missing[:MOST_SEARCHED]:
-            what = one_line(missing.what, 120)
-            try:
-                text = toolbox.recover(missing.what)
-            except CosetError as error:
-                text = str(error)
-            found.append((what, text if len(text) <= SEARCHED_LETTERS else f"{text[:SEARCHED_LETTERS]}\n… (truncated)"))
-            self.recorder.step("searched", {"what": what, "text": text})
-        return found
-
     def _chosen(self, records: Records) -> list[str]:
         """What the person says of open ambiguities, where there is one to ask."""
         if self.options.ask_user is None:
@@ -254,11 +244,11 @@ class AskedRun:
         return chosen
 
     def _recover(self) -> Recover:
-        plain: Recover = CoreRecover(self.environment) if self.options.core else LearnedRecover(self.environment)
+        plain: Recover = CoreRecover(self.environment) if self.options.core else self.learned
 
-        def recover(what: str) -> str:
+        def recover(what: str, budget: int = RECOVERED) -> str:
             record = record_text(self.records, what) if self.records else None
-            return record or plain(what)
+            return record or plain(what, budget)
 
         return recover
 

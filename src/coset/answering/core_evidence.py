@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import Any
 
 from coset.answering.quoting import cell, one_line
+from coset.environment.family_names import naming_column, relation_name
 from coset.errors import Mistake
 from coset.evidence.lookup import resolve
 from coset.evidence.state import EvidenceState
@@ -57,11 +58,22 @@ def core_text(state: EvidenceState, budget: int = BUDGET) -> str:
     return "\n".join(lines)
 
 
-def core_recover(state: EvidenceState, what: str) -> str:
-    """A table with all its columns, or what holds the words. Raises `Mistake` when nothing does."""
+def core_recover(state: EvidenceState, what: str, budget: int = BUDGET) -> str:
+    """A table with all its columns, or what holds the words, at most `budget` tokens. Raises `Mistake` when nothing
+    does."""
+    lines = _recovered(state, what)
+    left, kept = budget - 20, 0
+    while kept < len(lines) and (left := left - cost(lines[kept]) - 1) >= 0:
+        kept += 1
+    more = [f"and {len(lines) - kept:,} more lines: give a larger budget"] if kept < len(lines) else []
+    return "\n".join([*lines[:kept], *more])
+
+
+def _recovered(state: EvidenceState, what: str) -> list[str]:
     names = _sql_names(state)
     by_name = {written.replace('"', "").lower(): reference for reference, written in names.items()}
-    reference = by_name.get(what.replace('"', "").strip().lower())
+    bare = what.replace('"', "").strip().lower()
+    reference = by_name.get(bare) or _family_of(state, bare)
     if reference is None:
         try:
             reference = resolve(state, what)
@@ -75,14 +87,24 @@ def core_recover(state: EvidenceState, what: str) -> str:
     if not rows:
         return _search(state, what, names)
     columns = _columns(state)
-    return "\n".join(
+    return [
         line
         for row in rows
         for line in _table_lines(row, names[row["reference"]], columns[row["reference"]], state)
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
-def _search(state: EvidenceState, words: str, names: dict[str, str]) -> str:
+def _family_of(state: EvidenceState, written: str) -> str | None:
+    """The family of which a name as SQL writes it (`source.table`) is a member's."""
+    rows = state.rows(
+        "SELECT reference FROM families WHERE lower(source) = $1 "
+        "AND list_contains(list_transform(members, lambda m: lower(m)), $2)",
+        [written.partition(".")[0], written.rpartition(".")[2]],
+    )
+    return str(rows[0]["reference"]) if rows else None
+
+
+def _search(state: EvidenceState, words: str, names: dict[str, str]) -> list[str]:
     """Names, values and documents that hold all the words, plainly compared."""
     wanted = [word for word in words.lower().split() if word]
     if not wanted:
@@ -121,7 +143,7 @@ def _search(state: EvidenceState, words: str, names: dict[str, str]) -> str:
     ]
     if not found:
         raise Mistake(f"no name, value or document holds '{one_line(words, 60)}': search by one word, or look with sql")
-    return "\n".join(found)
+    return found
 
 
 def _source_line(row: dict[str, Any]) -> str:
@@ -135,12 +157,14 @@ def _table_lines(row: dict[str, Any], written: str, columns: list[dict[str, Any]
     facts += [cell(row["comment"], 200)] if row["comment"] else []
     facts += [f"key {', '.join(map(name, row['primary_key']))}"] if row["primary_key"] else []
     facts += [f"cannot be read: {one_line(row['problem'], 120)}"] if row["problem"] else []
-    family = state.rows("SELECT len(members) AS count, members[:5] AS first FROM families WHERE reference = $1",
-                        [row["reference"]]) if row["family"] else []  # fmt: skip
+    family = state.rows("SELECT pattern, columns, len(members) AS count, members[:3] AS first FROM families WHERE "
+                        "reference = $1", [row["reference"]]) if row["family"] else []  # fmt: skip
+    lines = []
     for each in family:
-        members = ", ".join(name(member) for member in each["first"])
-        facts.append(f"stands for {each['count']:,} tables of this shape; write one of their names: {members}, ...")
-    return [f"TABLE {written}" + "".join(f" | {fact}" for fact in facts), *map(_column_line, columns)]
+        told = naming_column(each["pattern"], each["columns"] or ())
+        facts.append(f"{each['count']:,} tables of one shape, read as one")
+        lines.append(f"  {name(told)} VARCHAR | says which: {', '.join(cell(member) for member in each['first'])}, ...")
+    return [f"TABLE {written}" + "".join(f" | {fact}" for fact in facts), *lines, *map(_column_line, columns)]
 
 
 def _column_line(row: dict[str, Any]) -> str:
@@ -168,14 +192,17 @@ def _columns(state: EvidenceState) -> dict[str, list[dict[str, Any]]]:
 
 
 def _sql_names(state: EvidenceState) -> dict[str, str]:
-    """What to write after FROM for each table: without its schema where the source has only one."""
-    rows = state.rows("SELECT reference, source, schema_name, name FROM tables ORDER BY reference")
+    """What to write after FROM for each table: without its schema where the source has only one; for a family the
+    relation over all its members."""
+    rows = state.rows("SELECT reference, source, schema_name, name, family FROM tables ORDER BY reference")
     schemas: dict[str, set[str | None]] = defaultdict(set)
     for row in rows:
         schemas[row["source"]].add(row["schema_name"])
     return {
         row["reference"]: table_name(
-            row["source"], None if len(schemas[row["source"]]) == 1 else row["schema_name"], row["name"]
+            row["source"],
+            None if len(schemas[row["source"]]) == 1 else row["schema_name"],
+            relation_name(row["name"]) if row["family"] else row["name"],
         )
         for row in rows
     }

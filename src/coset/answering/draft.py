@@ -1,13 +1,12 @@
 """The arbiter's statement, run before the agent is asked: most questions need no other, and many no agent.
 
 In: records, and the tools and checks of the question. Out: a `Draft`: what it gave in words for the agent, and the
-answer itself when the arbiter was sure, nothing is ambiguous, the rows fit the pinned shape and no check has anything
-against them. Asks no model.
+answer itself when the arbiter was sure, the rows fit the pinned shape and no check has anything against them. Other
+readings travel with it. Asks no model.
 """
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from coset.answering.agent_tools import Toolbox, shown, told
 from coset.answering.answer import Proposal, misfit
 from coset.answering.named_results import NamedResult
+from coset.answering.plain_value import plain_value
 from coset.answering.quoting import cell, data_block, one_line
 from coset.answering.recorder import Recorder
 from coset.answering.records import Records
@@ -23,7 +23,7 @@ from coset.errors import CosetError
 from coset.routing.view import EvidenceView
 
 LONGEST_STATEMENT = 2_000
-SURE = 0.9
+SURE, AMBIGUOUS = 0.9, 0.7
 MOST_CHECKS = 3
 FOUND_ROWS = 3
 
@@ -52,8 +52,10 @@ def run_draft(
     toolbox: Toolbox,
     verification: Verification | None,
     recorder: Recorder,
+    can_ask: bool = False,
 ) -> Draft | None:
-    """Run the statement of the records over a view and look at what it gives; None when they have none."""
+    """Run the statement of the records over a view and look at what it gives; None when they have none. Where a person
+    can be asked which reading is meant, an ambiguity is left to them."""
     if not records.queries:
         return None
     sql = records.queries[0].sql
@@ -61,7 +63,7 @@ def run_draft(
         named = toolbox.results.ran(toolbox.results.whole(sql)) or toolbox.run_sql(sql)
     except CosetError as error:
         recorder.step("draft", {"sql": sql, "failed": True, "text": told(error)})
-        return Draft(f"{one_line(sql, LONGEST_STATEMENT)}\n{toolbox.told_error(error, sql)}")
+        return Draft(f"{one_line(sql, LONGEST_STATEMENT)}\nIt failed: {toolbox.told_error(error, sql)}")
     result = named.result
     rows = result.table.num_rows if result else 0
     recorder.step("draft", {"name": named.name, "sql": named.whole, "rows": rows, "failed": False})
@@ -77,7 +79,9 @@ def run_draft(
     against += _own_checks(records, toolbox)
     if against:
         text += f"\n{data_block('checks', chr(10).join(against))}"
-    open_ = records.ambiguities or records.text_operations or records.missing
+    if records.ambiguities:
+        proposal = proposal.model_copy(update={"confidence": AMBIGUOUS})
+    open_ = (can_ask and records.ambiguities) or records.text_operations or records.missing
     settled = records.sure and not open_ and not against and not result.truncated and not _says_nothing(named)
     return Draft(text, named.name, tuple(against), proposal if settled else None)
 
@@ -116,12 +120,4 @@ def _says_nothing(named: NamedResult) -> bool:
 
 def _said(rows: list[tuple[Any, ...]]) -> str:
     """One row in words, as stored; of several rows the rows themselves are the answer."""
-    return ", ".join(map(_plain, rows[0])) if len(rows) == 1 else ""
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat(" ") if isinstance(value, datetime.datetime) else value.isoformat()
-    return str(value)
+    return ", ".join(map(plain_value, rows[0])) if len(rows) == 1 else ""

@@ -1,6 +1,7 @@
 """The answer out of what was proposed: rows from the result itself, statements that stand alone, what it stands on.
 
-In: how a run ended, its results and records. Out: an `Answer`. Of a run that stopped, the last result is what it has.
+In: how a run ended, its results and records. Out: an `Answer`. Of a run that stopped, the best result is what it has.
+Rows that only led to an answer in words are left out of it, and ties beyond the places asked for are told.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from dataclasses import dataclass
 from coset.answering.agent import Ending
 from coset.answering.answer import Answer, Mode
 from coset.answering.audit.kept_result import kept_result
+from coset.answering.best_result import best_result
 from coset.answering.checks import CheckResult
 from coset.answering.named_results import NamedResults
 from coset.answering.recorder import Recorder
 from coset.answering.records import Records
+from coset.answering.ties import rows_of_answer, ties_told
 from coset.answering.usage import StepUsage
 from coset.session.query_session import QuerySession
 
@@ -42,7 +45,7 @@ def made_answer(
     recorder: Recorder,
 ) -> Answer:
     proposal, records = ending.proposal, grounds.records
-    names = proposal.results if proposal else list(results.known)[-1:]
+    names = proposal.results if proposal else best_result(results, records.shape if records else None)
     named = [results.find(name) for name in names]
     final = named[-1] if named else None
     result = None
@@ -52,16 +55,19 @@ def made_answer(
     tables = [use.table for each in named if each.result for use in each.result.uses]
     ambiguous = [reading for each in records.ambiguities for reading in each.readings] if records else []
     said = list(proposal.assumptions) if proposal else []
+    text = proposal.text.strip() if proposal else ""
+    rows = rows_of_answer(text, result.rows()) if result else ()
+    tied = ties_told(final.whole, len(rows)) if final else None
     return Answer(
         question=question,
         mode=mode,
-        text=proposal.text.strip() if proposal else "",
+        text=text,
         columns=result.columns if result else (),
-        rows=tuple(result.rows()) if result else (),
+        rows=rows,
         truncated=result.truncated if result else False,
         sql=tuple(each.whole for each in named),
         references=_references(grounds, tables),
-        assumptions=tuple(dict.fromkeys([*said, *grounds.assumptions, *ending.objections])),
+        assumptions=tuple(dict.fromkeys([*said, *([tied] if tied else []), *grounds.assumptions, *ending.objections])),
         readings=tuple((proposal.readings if proposal else []) or ambiguous),
         confidence=proposal.confidence if proposal else 0.0,
         shape=records.shape if records else None,

@@ -31,10 +31,12 @@ with the columns of GROUP BY named, not LIMIT.
 - records: what the statement does not show by itself; without a statement, all of it. Kinds: field (what a word means \
 and the rejected competitor); join; filter (a phrase as a condition); formula (a definition in a document or note wins \
 over common sense); extract, classify (facts that stand in free text only; options: fields or categories); ambiguity \
-(only where readings give different answers; options: the readings, likeliest first); check (sql that finds rows when \
-something is wrong); missing (what the evidence lacks: words to search for). Name references of the evidence exactly: \
-a record that names anything else is refused.
-- sure: true when the rows that come, whatever they are, are the answer, and nobody need look at them."""
+(only where readings give different answers; options: the readings, that of your sql first); check (sql that finds \
+rows when something is wrong); missing (about: what the evidence lacks; options: a word or two each to search names \
+and values by). Name references of the evidence exactly: a record that names anything else is refused.
+- sure: true when the rows that come, whatever they are, are the answer, and nobody need look at them. An ambiguity is \
+no reason against it: the likeliest reading is answered and the others are told. Where the data cannot answer, give no \
+sql, say in `missing` what is lacking, and be sure: that is then the answer."""
 
 _BEGIN = f"""\
 You answer a question over databases by calling tools, and end with `answer`. All databases are in one read-only \

@@ -132,7 +132,7 @@ class Recomputation:
                 return self.toolbox.results.ran(self.toolbox.results.whole(query)) or self.toolbox.run_sql(query)
             except CosetError as error:
                 returns = [
-                    ToolReturnPart(tool_name=each.name, content=told(error), tool_call_id=each.identifier)
+                    ToolReturnPart(tool_name=each.name, content=f"error: {told(error)}", tool_call_id=each.identifier)
                     for each in reply.calls
                 ]
                 messages += [reply.response, ModelRequest(parts=returns)]

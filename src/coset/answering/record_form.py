@@ -110,7 +110,7 @@ def _checks(entry: Entry) -> list[Record]:
 
 
 def _missing(entry: Entry) -> list[Record]:
-    return [Missing(what=entry.about or ", ".join(entry.options))]
+    return [Missing(what=entry.about or ", ".join(entry.options), words=entry.options)]
 
 
 _KINDS: dict[Kind, tuple[str, Callable[[Entry], list[Record]]]] = {

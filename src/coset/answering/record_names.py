@@ -28,6 +28,10 @@ class Names:
         names = {reference.lower(): reference for reference in view.references}
         for table in view.tables:
             names.setdefault(_bare(table.sql_name), table.reference)
+            if table.family:  # The column that tells its members apart stands for the family itself.
+                for told in ("table_name", "schema_name"):
+                    names.setdefault(_bare(f"{table.sql_name}.{told}"), table.reference)
+                    names.setdefault(_bare(f"{table.reference}.{told}"), table.reference)
             for column in table.columns:
                 inner = column.reference.removeprefix(table.reference).lstrip(".")
                 for written in (column.expression, inner, inner.rsplit("#", 1)[-1]):

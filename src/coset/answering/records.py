@@ -103,9 +103,10 @@ class Check(Record):
 
 
 class Missing(Record):
-    """Something that the question needs and the evidence lacks, in words to search for."""
+    """Something that the question needs and the evidence lacks, and words to search for it by."""
 
     what: str
+    words: References = []
 
 
 class Query(Record):
@@ -116,7 +117,8 @@ class Query(Record):
 
 
 class Records(BaseModel):
-    """All decisions of one arbiter call. `sure` says that whatever rows its statement gives are the answer."""
+    """All decisions of one arbiter call. `sure` says that whatever rows its statement gives are the answer; without a
+    statement, that what is missing keeps the data from answering."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     shape: Shape
@@ -166,7 +168,7 @@ def _lines(records: Records) -> list[str]:
 
 def _line(record: Record) -> str:
     content = record.model_dump(exclude_defaults=True)
-    return "; ".join(f"{key}: {_plain(value)}" for key, value in content.items())
+    return "; ".join(f"{key}: {_plain(value)}" for key, value in content.items() if value not in ("", []))
 
 
 def _plain(value: object) -> str:

@@ -12,9 +12,10 @@ from coset.errors import Mistake
 from coset.evidence.state import EvidenceState
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.recover import recover
-from coset.routing.search import search
+from coset.routing.search import holding, search
 
-BUDGET = 1_000
+RECOVERED = 1_000
+"""Tokens, unless more are asked for."""
 
 
 class LearnedRecover:
@@ -24,14 +25,21 @@ class LearnedRecover:
         self._folder = environment.state_folder
         self._objects: StateObjects | None = None
 
-    def __call__(self, what: str) -> str:
+    def __call__(self, what: str, budget: int = RECOVERED) -> str:
+        objects = self._known()
+        try:
+            return recover(objects, _reference(objects, what), budget).text
+        except Mistake:
+            return search(objects, what, budget).text
+
+    def holding(self, words: str) -> frozenset[str]:
+        """References of what is called so, or holds it."""
+        return holding(self._known(), words)
+
+    def _known(self) -> StateObjects:
         if self._objects is None or self._objects.is_stale():
             self._objects = StateObjects(self._folder)
-        objects = self._objects
-        try:
-            return recover(objects, _reference(objects, what), BUDGET).text
-        except Mistake:
-            return search(objects, what, BUDGET).text
+        return self._objects
 
 
 class CoreRecover:
@@ -40,9 +48,9 @@ class CoreRecover:
     def __init__(self, environment: Environment) -> None:
         self._folder = environment.state_folder
 
-    def __call__(self, what: str) -> str:
+    def __call__(self, what: str, budget: int = RECOVERED) -> str:
         with EvidenceState.read(self._folder) as state:
-            return core_recover(state, what)
+            return core_recover(state, what, budget)
 
 
 def _reference(objects: StateObjects, what: str) -> str:
@@ -55,4 +63,8 @@ def _reference(objects: StateObjects, what: str) -> str:
             return reference
         if bare.startswith(f"{name}."):
             return f"{reference}.{written[len(name) + 1 :]}"
+        if table.family is not None and bare.partition(".")[0] == table.source.lower():
+            member = bare.rpartition(".")[2]
+            if any(member == each.lower() for each in table.family.members):
+                return reference
     return what.strip().strip("[]")

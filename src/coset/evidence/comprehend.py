@@ -20,13 +20,13 @@ import duckdb
 
 from coset.environment.catalogue import Catalogue, SourceListing
 from coset.environment.configuration import Environment
+from coset.environment.families import Family, find_families
 from coset.environment.source import Source, Table
 from coset.errors import CosetError
 from coset.evidence.counters import counter_diagnostics
 from coset.evidence.dictionaries import dictionary_documents
 from coset.evidence.documents import file_documents, source_documents
 from coset.evidence.examine import Examination, TableEvidence, Unit, batches, examine, make_unit_readable, with_problem
-from coset.evidence.families import Family, find_families
 from coset.evidence.objects import Relation
 from coset.evidence.reading import content_digest, forget_samples, open_connection, union_token
 from coset.evidence.relations import JoinableTable, relate

@@ -256,7 +256,8 @@ def _view_relation(relation: RelationFacts, left: str, right: str, in_plan: bool
 
 
 def _by_name(relation: RelationFacts, left: str, right: str) -> str:
-    """The expression of such a relation lists every member's name, which may be thousands: it is said in words."""
+    """The expression of such a relation lists every member's name, which may be thousands: the column that holds the
+    names stands for it."""
     on_left = relation.right_columns == (relation.right_table,)
     columns, table, family = (
         (relation.left_columns, relation.left_table, right)
@@ -265,7 +266,7 @@ def _by_name(relation: RelationFacts, left: str, right: str) -> str:
     )
     column = _columns(columns, table)[0] if columns != (table,) else ""
     owner = left if on_left else right
-    return f"{owner}.{name(column)} = the name of a member of the family of {family}"
+    return f"{owner}.{name(column)} = {family}.table_name"
 
 
 def _columns(references: Sequence[str], table: str) -> list[str]:

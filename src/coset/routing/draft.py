@@ -19,8 +19,7 @@ from coset.routing.details import (
     view_column,
     view_relation,
 )
-from coset.routing.facts import ColumnFacts, RelationFacts, TableFacts
-from coset.routing.families import member_name
+from coset.routing.facts import ColumnFacts, RelationFacts
 from coset.routing.join_plan import in_order
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.table_details import description_text, duplicates_text, family_line
@@ -216,14 +215,7 @@ class Draft:
         return tuple((name, self.objects.shorthands.lines[name]) for name in used)
 
     def sql_names(self, references: Sequence[str]) -> dict[str, str]:
-        return {reference: self.sql_name(self.objects.tables[reference]) for reference in references}
-
-    def sql_name(self, table: TableFacts) -> str:
-        """What to write after FROM; of a family a member that the question names, else its first."""
-        if table.family is None or not table.family.members:
-            return table.sql_name
-        named = self.named_members.get(table.reference, ())
-        return member_name(table, table.family, named[0] if named else table.family.members[0])
+        return {reference: self.objects.tables[reference].sql_name for reference in references}
 
     def view_column(self, column: ColumnFacts, score: float, why: Sequence[Why], depth: Depth) -> ViewColumn:
         ordered = tuple(reason for reason in WHY_ORDER if reason in why)
@@ -260,7 +252,7 @@ class Draft:
         shown = sum(column.kind == "column" for column in columns)
         return ViewTable(
             reference=reference,
-            sql_name=self.sql_name(facts),
+            sql_name=facts.sql_name,
             rows=facts.rows,
             score=self.tables.get(reference, 0.0),
             columns=columns,

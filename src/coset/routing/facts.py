@@ -23,6 +23,10 @@ class SourceFacts:
 class FamilyFacts:
     pattern: str
     members: tuple[str, ...]
+    relation: str
+    """The name under which SQL reads all members as one."""
+    naming: str
+    """The column of that relation which says what member a row is of."""
     by_schema: bool = False
     """True when the members are one table in many schemas."""
 
@@ -36,6 +40,7 @@ class TableFacts:
     """None where `source.table` is enough."""
     name: str
     sql_name: str
+    """What to write after FROM; of a family the relation over all members."""
     rows: int | None
     comment: str
     primary_key: tuple[str, ...]

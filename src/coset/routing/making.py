@@ -40,6 +40,8 @@ class Making:
     passages: list[Passage] = field(default_factory=list)
     sources: tuple[tuple[str, str, int], ...] = ()
     unfound: tuple[str, ...] = ()
+    kept_back: int = 0
+    """Of the budget, for names of columns that come last."""
     plan: JoinPlan = field(default_factory=lambda: JoinPlan((), (), ()))
 
     @classmethod
@@ -52,7 +54,7 @@ class Making:
         return cls(wanted, anchors, objects, budget, draft, unfound=unfound)
 
     def fits(self, price: int, limit: int | None = None) -> bool:
-        return self.draft.spent + price <= (self.budget if limit is None else limit)
+        return self.draft.spent + price <= (self.budget - self.kept_back if limit is None else limit)
 
     def take(self, pick: Pick, depth: Depth, limit: int | None = None) -> bool:
         """Take a column with its table, unless that passes the limit."""

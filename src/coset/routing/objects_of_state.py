@@ -16,6 +16,7 @@ from typing import Any
 
 import duckdb
 
+from coset.environment.family_names import ACROSS_SCHEMAS, naming_column, relation_name
 from coset.errors import Mistake
 from coset.evidence.state import EvidenceState
 from coset.evidence.state.evidence_state import FILE_NAME
@@ -169,8 +170,14 @@ def _sources(state: EvidenceState) -> dict[str, SourceFacts]:
 
 def _tables(state: EvidenceState, sources: dict[str, SourceFacts]) -> dict[str, TableFacts]:
     families = {
-        row["reference"]: FamilyFacts(row["pattern"], tuple(row["members"] or ()))
-        for row in state.rows("SELECT reference, pattern, members FROM families")
+        row["reference"]: FamilyFacts(
+            row["pattern"],
+            tuple(row["members"] or ()),
+            relation_name(row["pattern"]),
+            naming_column(row["pattern"], row["columns"] or ()),
+            row["pattern"].startswith(ACROSS_SCHEMAS),
+        )
+        for row in state.rows("SELECT reference, pattern, members, columns FROM families")
     }
     duplicates = {
         row["table_reference"]: (row["detail"] or "", row["key_expression"] or "")
@@ -189,9 +196,8 @@ def _tables(state: EvidenceState, sources: dict[str, SourceFacts]) -> dict[str, 
         family = families.get(row["reference"])
         short = len(schemas[row["source"]]) == 1
         schema = None if short else row["schema_name"]
-        if family and family.pattern.startswith("{}/"):
-            # One table in many schemas: a member is named by its schema.
-            schema, family = None, FamilyFacts(family.pattern, family.members, by_schema=True)
+        if family and family.by_schema:
+            schema = None
         detail, key = duplicates.get(row["reference"], ("", ""))
         found[row["reference"]] = TableFacts(
             reference=row["reference"],
@@ -199,7 +205,7 @@ def _tables(state: EvidenceState, sources: dict[str, SourceFacts]) -> dict[str, 
             source=row["source"],
             schema=schema,
             name=row["name"],
-            sql_name=table_name(row["source"], schema, row["name"]),
+            sql_name=table_name(row["source"], schema, family.relation if family else row["name"]),
             rows=row["rows"],
             comment=row["comment"] or "",
             primary_key=tuple(row["primary_key"] or ()),

@@ -107,9 +107,8 @@ def _source(objects: StateObjects, name: str) -> list[Section]:
     source = objects.sources[name]
     facts = [f"{source.kind}, {source.tables:,} tables" + (", schema only: no values" if source.schema_only else "")]
     facts += [f"problem: {one_line(source.problem, 300)}"] if source.problem else []
-    draft = _draft(objects)
     tables = [
-        f"{runnable(draft.sql_name(table))} [{one_line(table.reference, 200)}]"
+        f"{runnable(table.sql_name)} [{one_line(table.reference, 200)}]"
         + (f", {table.rows:,} rows" if table.rows is not None else "")
         for table in objects.tables.values()
         if table.source == name
@@ -163,7 +162,7 @@ def _column(objects: StateObjects, column: ColumnFacts) -> list[Section]:
     ]
     table = objects.tables[column.table]
     return [
-        ("FACTS", [f"in {runnable(draft.sql_name(table))} [{one_line(column.table, 200)}]", *facts]),
+        ("FACTS", [f"in {runnable(table.sql_name)} [{one_line(column.table, 200)}]", *facts]),
         *_written(objects, column.reference),
         ("VALUES", _values(column)),
         ("DIRT", dirt),

@@ -35,6 +35,7 @@ ANCHOR_WORTH, NAME_WORTH, TABLE_WORTH, JOIN_WORTH, PASSAGE_WORTH = 0.8, 0.1, 0.5
 SURE_VALUE, SURE_NAME = 0.5, 0.7
 CATEGORY_WORTH, STRONG = 0.2, 0.3
 REFERENCE_WORTH, NAMING_WORTH = 0.9, 0.5
+SHARE_FOR_NAMES = 0.06
 THIN = 0.3
 """A facet that fewer rows have is told by an anchor only where it is shown."""
 FEW_TABLES, SMALL_TABLE, MOST_SMALL = 4, 12, 2
@@ -66,12 +67,26 @@ class Refining:
         self._categories()
         self._references()
         self._facts()
+        self.making.kept_back = self._for_names()
         while self._waiting:
             _, name, price = heapq.heappop(self._waiting)
             if self.making.fits(price):
                 self._actions[name]()
+        self.making.kept_back = 0
         self._small_tables()
         self._fill()
+
+    def _for_names(self) -> int:
+        """What naming the other columns of the strong tables takes, as far as a small share of the budget goes."""
+        columns = [
+            column
+            for table, score in self.draft.tables.items()
+            if score >= STRONG
+            for column in self.making.objects.columns(table)
+            if column.kind == "column" and column.reference not in self.draft.columns
+        ]
+        needed = sum(self.draft.column_cost(column, ["context"], "name") for column in columns)
+        return min(needed, int(SHARE_FOR_NAMES * self.making.budget))
 
     def _offer(self, name: str, worth: float, price: int, action: Callable[[], None]) -> None:
         self._actions[name] = action
@@ -230,7 +245,7 @@ class Refining:
         for anchor in self.making.anchors:
             table = objects.table_of(anchor.reference)
             if table is not None:
-                name = self.draft.sql_name(objects.tables[table])
+                name = objects.tables[table].sql_name
                 inner = anchor.reference[len(table) + 1 :]
                 column = self._inner(table, anchor.reference)
                 if column is not None:

@@ -118,7 +118,7 @@ class Router:
             self._read()
         found = look_up(question, self.anchors, self.session)
         encoded = encode_question(question, self.model.encoder)
-        spoken = self.vocabulary.spoken_of(encoded.whole, found.words)
+        spoken = self.vocabulary.spoken_of(encoded.whole, found.words, found.states)
         found = replace(found, anchors=without_chance(found.anchors, spoken.unfound))
         demand = self.model.queries.demand_of(encoded.whole)
         ranked_by = demand if self.model.ranks_by_demand else None
@@ -131,7 +131,7 @@ class Router:
         columns = {
             self.index.columns[ranking.columns[place]]: float(ranking.column_scores[place]) for place in strongest
         }
-        return _Request(demand, found, Scores(tables, columns, spoken.strength, spoken.unfound, found.unread))
+        return _Request(demand, found, Scores(tables, columns, spoken.strength, spoken.told, found.unread))
 
     def _strongest_demand(self, demand: Demand) -> tuple[tuple[str, str, float], ...]:
         found = [

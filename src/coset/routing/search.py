@@ -12,6 +12,7 @@ import re
 
 from coset.errors import Mistake
 from coset.evidence.state import EvidenceState
+from coset.routing.anchors.text_forms import stem
 from coset.routing.data_as_text import literal, one_line
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.passages import excerpt
@@ -19,51 +20,99 @@ from coset.routing.recover import DEFAULT_BUDGET, Recovered, bounded
 from coset.routing.word_index import COMMON
 
 MOST_WORDS, MOST_FOUND, LETTERS = 12, 60, 300
+MOST_PARTIAL = 12
+"""So many names are told that hold only some of the words, where none holds all."""
 MOST_DOCUMENTS, NEARLY_ALL = 8, 0.7
+SHORT = 4
+"""A word of fewer letters counts only where a word of the name begins with it."""
 _WORD = re.compile(r"[^\W_]+")
-HITS = "len(list_filter($1::VARCHAR[], lambda word: contains(lower({text}), word)))"
+HITS = "len(list_filter($1::VARCHAR[], lambda piece: contains({text}, piece)))"
+# A pattern that is the same for all rows is compiled once: words are told apart by blanks, and found as plain pieces.
+WORDS = r"' ' || regexp_replace(lower({text}), '[^\pL\pN]+', ' ', 'g') || ' '"
+# `IsWon` is found by `won` and by `iswon`.
+_SPACED = r"regexp_replace({text}, '(\p{{Ll}}|\d)(\p{{Lu}})', '\1 \2', 'g') || ' ' || {text}"
+_OWN = HITS.format(text=WORDS.format(text=_SPACED.format(text="name")))
+_WITH_TABLE = HITS.format(text=WORDS.format(text=_SPACED.format(text="concat_ws(' ', of_table, name)")))
+_NAMED = (
+    "SELECT reference, name, 'table' AS kind, '' AS type, NULL AS of_table FROM tables UNION ALL "
+    "SELECT c.reference, c.name, 'column', c.type, t.name FROM columns c JOIN tables t "
+    "ON t.reference = c.table_reference UNION ALL "
+    "SELECT p.reference, array_to_string(p.path, ' '), 'path', p.type, t.name FROM paths p JOIN tables t "
+    "ON t.reference = p.table_reference UNION ALL "
+    "SELECT f.reference, f.name, 'facet', f.type, t.name FROM facets f JOIN tables t ON t.reference = f.table_reference"
+)
+"""Everything that has a name: a column by its own and its table's, of which its own must have a part."""
 
 
 def search(objects: StateObjects, words: str, budget: int = DEFAULT_BUDGET) -> Recovered:
     """What the words are found in. Raises `Mistake` when there are none to search for."""
-    wanted = list(dict.fromkeys(word.lower() for word in _WORD.findall(words[:1_000])))[:MOST_WORDS]
-    if not wanted:
-        raise Mistake("nothing to search for: give a word or two")
+    wanted = _wanted(words)
     hidden = {table.reference for table in objects.tables.values() if table.schema_only}
     with objects.reading() as state:
+        whole, partial = _names(state, wanted)
+        said = "NO NAME HOLDS ALL OF THESE; OF SOME" if partial else "NO NAME HOLDS THESE"
         sections = [
-            ("NAMES", _names(state, wanted)),
+            ("NAMES", whole) if whole else (said, partial or ["none"]),
             ("VALUES", _values(state, wanted, words.strip().lower(), hidden)),
             ("DOCUMENTS", _documents(state, wanted, hidden)),
         ]
-    if not any(lines for _, lines in sections):
+    if not whole and not partial and not any(lines for _, lines in sections[1:]):
         sections = [("NOTHING FOUND", ["no name, kept value or document holds any of these words"])]
     return bounded(" ".join(wanted), "search", sections, budget)
 
 
-def _names(state: EvidenceState, wanted: list[str]) -> list[str]:
+def holding(objects: StateObjects, words: str) -> frozenset[str]:
+    """References of what is named by all the words, and of columns that hold them as a value, whole."""
+    wanted = _wanted(words)
+    hidden = sorted(table.reference for table in objects.tables.values() if table.schema_only)
+    with objects.reading() as state:
+        named = state.rows(
+            f"SELECT reference FROM ({_NAMED}) WHERE {_OWN} > 0 AND {_WITH_TABLE} = len($1::VARCHAR[])",
+            [_patterns(wanted)],
+        )
+        held = state.rows(
+            "SELECT DISTINCT column_reference AS reference FROM group_values WHERE lower(trim(value)) = $1 "
+            "AND NOT list_contains($2::VARCHAR[], table_reference)",
+            [words.strip().lower(), hidden],
+        )
+    return frozenset(row["reference"] for row in (*named, *held))
+
+
+def _wanted(words: str) -> list[str]:
+    """The words that tell something; where none does, all."""
+    every = list(dict.fromkeys(word.lower() for word in _WORD.findall(words[:1_000])))
+    if not every:
+        raise Mistake("nothing to search for: give a word or two")
+    return ([word for word in every if word not in COMMON and word != "no"] or every)[:MOST_WORDS]
+
+
+def _patterns(wanted: list[str]) -> list[str]:
+    """One for each word, of names: it may be written with another ending, and within a longer one."""
+    stems = [stem(word) for word in wanted]
+    return [word if len(word) >= SHORT else f" {word}" for word in stems]
+
+
+def _names(state: EvidenceState, wanted: list[str]) -> tuple[list[str], list[str]]:
+    """Names that hold all the words; and, where none does, those that hold some."""
     rows = state.rows(
-        "WITH named AS ("
-        "SELECT reference, name, 'table' AS kind, '' AS type FROM tables UNION ALL "
-        "SELECT reference, name, 'column', type FROM columns UNION ALL "
-        "SELECT reference, array_to_string(path, ' '), 'path', type FROM paths UNION ALL "
-        "SELECT reference, name, 'facet', type FROM facets) "
-        f"SELECT *, {HITS.format(text='name')} AS hits FROM named WHERE hits > 0 "
-        f"ORDER BY hits DESC, length(name), reference LIMIT {MOST_FOUND}",
-        [wanted],
+        f"SELECT *, {_WITH_TABLE} AS hits, {_OWN} AS own FROM ({_NAMED}) WHERE own > 0 "
+        f"ORDER BY hits DESC, own DESC, length(name), reference LIMIT {MOST_FOUND}",
+        [_patterns(wanted)],
     )
-    return [f"{row['kind']} {one_line(row['reference'], 200)} {row['type'] or ''}".rstrip() for row in rows]
+    whole = [row for row in rows if row["hits"] == len(wanted)]
+    lines = [f"{row['kind']} {one_line(row['reference'], 200)} {row['type'] or ''}".rstrip() for row in whole or rows]
+    return (lines, []) if whole else ([], lines[:MOST_PARTIAL])
 
 
 def _values(state: EvidenceState, wanted: list[str], phrase: str, hidden: set[str]) -> list[str]:
-    """Values of value groups, whole phrases first."""
+    """Values of value groups that hold the words as words: whole phrases first, then those with most of them."""
     rows = state.rows(
-        f"SELECT column_reference, value, count, {HITS.format(text='value')} AS hits, "
+        f"SELECT column_reference, value, count, {HITS.format(text=WORDS.format(text='value'))} AS hits, "
         "contains(lower(value), $2) AS whole FROM group_values WHERE value IS NOT NULL AND hits > 0 "
         "AND NOT list_contains($3::VARCHAR[], table_reference) "
         f"ORDER BY lower(value) = $2 DESC, whole DESC, hits DESC, length(value), column_reference, value "
         f"LIMIT {MOST_FOUND}",
-        [wanted, phrase, sorted(hidden)],
+        [[f" {word} " for word in wanted], phrase, sorted(hidden)],
     )
     personal = {
         row["reference"]
@@ -81,13 +130,14 @@ def _values(state: EvidenceState, wanted: list[str], phrase: str, hidden: set[st
 
 def _documents(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[str]:
     """Documents that hold the words as words, nearly all of them: any one of several stands in half of all prose."""
-    text = "lower(concat_ws(' ', title, text))"
-    whole = "'(^|[^\\pL\\pN])' || word || '(e?s|e?d|ing)?([^\\pL\\pN]|$)'"
-    hits = f"len(list_filter($1::VARCHAR[], lambda word: regexp_matches({text}, {whole})))"
+    text = WORDS.format(text="concat_ws(' ', title, text)")
+    endings = "['', 's', 'es', 'd', 'ed', 'ing']"
+    whole = f"len(list_filter({endings}, lambda ending: contains(words, ' ' || word || ending || ' '))) > 0"
+    hits = f"len(list_filter($1::VARCHAR[], lambda word: {whole}))"
     words = [word for word in wanted if word not in COMMON] or wanted
     rows = state.rows(
-        f"SELECT reference, title, text, {hits} AS hits FROM documents WHERE hits >= $3 "
-        "AND NOT list_contains($2::VARCHAR[], coalesce(table_reference, '')) "
+        f"SELECT reference, title, text, {hits} AS hits FROM (SELECT *, {text} AS words FROM documents) "
+        "WHERE hits >= $3 AND NOT list_contains($2::VARCHAR[], coalesce(table_reference, '')) "
         f"ORDER BY hits DESC, length(text), reference LIMIT {MOST_DOCUMENTS}",
         [words, sorted(hidden), math.ceil(NEARLY_ALL * len(words))],
     )

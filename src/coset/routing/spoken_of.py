@@ -25,6 +25,8 @@ from coset.routing.request import Anchor
 
 ALIKE = 0.42
 """From this cosine on a word is like a table or column. How often this errs: docs/routing_view.md."""
+SURELY_ALIKE = 0.5
+"""Below this a likeness is told as not found all the same: `source` is a little like any column."""
 PLAYED = 0.5
 """What a word counts that names a role which something plays."""
 MOST_PHRASES = 8
@@ -37,6 +39,8 @@ class SpokenOf:
 
     unfound: tuple[str, ...]
     strength: float | None
+    told: tuple[str, ...] = ()
+    """Those that a reader should know of: also what is only a little like something here; no words that only fill."""
 
 
 @dataclass
@@ -49,17 +53,20 @@ class Vocabulary:
     """Stems of the words that name a role which something here plays."""
     _likeness: dict[str, float] = field(default_factory=dict)
 
-    def spoken_of(self, whole: Vectors, words: Sequence[FoundWord]) -> SpokenOf:
+    def spoken_of(self, whole: Vectors, words: Sequence[FoundWord], states: Sequence[FoundWord] = ()) -> SpokenOf:
+        """`states` are words for a state of something that is named here, and that nothing was found for."""
         open_words = [word for word in words if not word.is_found]
         self._learn([word.normal for word in open_words])
         strengths = {word.place: self._strength(word) for word in words if not word.is_dated}
         unfound = [word for word in open_words if strengths[word.place] < ALIKE]
+        weak = [word for word in open_words if strengths[word.place] < SURELY_ALIKE and not word.is_filling]
+        told = _phrases(sorted([*weak, *states], key=lambda word: word.place))
         nearness = self._nearness(whole)
         if nearness is None:
-            return SpokenOf(_phrases(unfound), None)
+            return SpokenOf(_phrases(unfound), None, told)
         found = list(strengths.values()) or [0.0]
         # One word that is found by chance lifts the best, not the mean; one rare word among found ones the reverse.
-        return SpokenOf(_phrases(unfound), nearness + (max(found) + sum(found) / len(found)) / 2)
+        return SpokenOf(_phrases(unfound), nearness + (max(found) + sum(found) / len(found)) / 2, told)
 
     def _strength(self, word: FoundWord) -> float:
         played = PLAYED if stem(word.normal) in self.roles else 0.0

@@ -178,7 +178,8 @@ def cleaning_text(cleaning: Cleaning) -> str:
     what = cleaning.detail or _WORDS.get(cleaning.kind, cleaning.kind)
     share = f" {percent(cleaning.share)}" if 0 < cleaning.share < 1 and "%" not in what else ""
     expression = cleaning.short or (runnable(cleaning.expression) if cleaning.expression else "")
-    clean = f", clean: {expression}" if expression else ""
+    kind = f" {cleaning.type}" if cleaning.type and cleaning.type != "VARCHAR" else ""
+    clean = f", clean: {expression}{kind}" if expression else ""
     return f"{what}{share}{clean}"
 
 

@@ -62,6 +62,38 @@ def conjunction(parts: Sequence[Condition]) -> Condition | None:
     return parts[0] if len(parts) == 1 else All(tuple(parts))
 
 
+def parts_of(condition: Condition | None) -> list[Condition]:
+    """What must hold together, one by one."""
+    if condition is None:
+        return []
+    if isinstance(condition, All):
+        return [each for part in condition.conditions for each in parts_of(part)]
+    return [condition]
+
+
+def columns_of(condition: Condition) -> set[str]:
+    if isinstance(condition, All | Any):
+        return {name for part in condition.conditions for name in columns_of(part)}
+    return {condition.column}
+
+
+def keeps_text(condition: Condition, text: str) -> bool:
+    """Whether a condition on one column of texts keeps this one. Texts compare byte by byte, as in DuckDB."""
+    if isinstance(condition, All):
+        return all(keeps_text(part, text) for part in condition.conditions)
+    if isinstance(condition, Any):
+        return any(keeps_text(part, text) for part in condition.conditions)
+    if isinstance(condition, Null):
+        return condition.negated
+    if isinstance(condition, Among):
+        return text in condition.values
+    left, right = text.encode(), str(condition.value).encode()
+    return {
+        "=": left == right, "<>": left != right, "<": left < right, "<=": left <= right, ">": left > right,
+        ">=": left >= right,
+    }[condition.operator]  # fmt: skip
+
+
 def _single(tree: Node, columns: Sequence[Column]) -> Condition | None:
     kind = tree["type"]
     if kind in OPERATORS:

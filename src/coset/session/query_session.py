@@ -2,7 +2,8 @@
 
 In: one SELECT in DuckDB's SQL, with tables named `source.table`. Out: a `Result`. On the way: DuckDB parses it in the
 worker process, the guard checks every node of the tree, each table is read in place, from a fresh local copy, or cut
-down by its source, and the worker runs the statement. Holds the open sources; knows nothing of what the data means.
+down by its source, and the worker runs the statement. Tables of one shape can be read as one (`family_tables`). Holds
+the open sources; knows nothing of what the data means.
 
 Rows that a later statement needs (a large result, labels of texts, clusters of rows) are given to `add_table`, and are
 read from then on as `result.name`: they need not flow through a caller again. They go when the session closes.
@@ -24,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
 from coset.environment.source import Source, Table
-from coset.errors import NotAllowed, TableVanished
+from coset.errors import Mistake, NotAllowed, TableVanished
 from coset.session import guard, pivot
+from coset.session.families import Families
 from coset.session.local_tables import from_copy, from_file, in_place
 from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare, relations_of
 from coset.session.result import Reading, Result, TableUse
@@ -59,6 +61,7 @@ class QuerySession:
         self._snapshots = Snapshots(environment.state_folder / "snapshots")
         self._fetched = environment.state_folder / "fetched" / f"{os.getpid()}-{id(self):x}"
         self._temporary = TemporaryTables(self._fetched / "tables")
+        self._families = Families(self.catalogue, self._snapshots)
         self._numbers = itertools.count()
         self._progress = progress
         self._lock = threading.RLock()
@@ -132,7 +135,13 @@ class QuerySession:
     def _find(self, parts: tuple[str, ...]) -> tuple[Source, Table]:
         if parts[0].lower() == CATALOG and len(parts) > 1:
             return self._temporary, self._temporary.find(parts)
-        return self.catalogue.find(parts)
+        try:
+            return self.catalogue.find(parts)
+        except Mistake:
+            found = self._families.find(parts)
+            if found is None:
+                raise
+            return found
 
     def _references(self, tables: Sequence[guard.TableName]) -> list[Reference]:
         references: dict[tuple[str, str, str], Reference] = {}
@@ -152,6 +161,7 @@ class QuerySession:
         seconds: float | None,
         started: float,
     ) -> Result:
+        references = self._families.with_few_members(references, lambda each: prepare(text, tree, each, self._ask))
         tokens = {r.relation: r.source.change_token(r.table) for r in references if _is_copied(r)}
         fresh = {
             r.relation: self._snapshots.current(r.source, r.table, tokens[r.relation])

@@ -43,6 +43,8 @@ class Dirt:
     """Whether only the known expression cleans it: a plain cast reads one format of several."""
 
 
+AT_THE_ENDS = frozenset({"padding", "stray_characters"})
+"""Dirt that stands before or behind a value."""
 KINDS = {
     "padding": Dirt(COMPARED, (*CUTS, "cast", "trycast")),
     "stray_characters": Dirt(COMPARED, CUTS),
@@ -110,7 +112,24 @@ def _uncleaned(statement: Statement, row: dict[str, Any]) -> list[ColumnUse]:
         if (use.place in dirt.places or (use.aggregate == "count distinct" and "distinct" in dirt.places))
         and not (use.place == "aggregate" and use.aggregate == "count" and kind != "null_tokens")
         and not is_cleaned(use, dirt, row["expression"])
+        and not (kind in AT_THE_ENDS and _finds_within(use))
     ]
+
+
+def _finds_within(use: ColumnUse) -> bool:
+    """Whether a value is looked into, so that what stands before and behind does not matter."""
+    for node in use.within:
+        if isinstance(node, exp.RegexpLike | exp.RegexpILike):
+            return not _is_anchored(node.expression)
+        if isinstance(node, exp.Like | exp.ILike):
+            pattern = node.expression
+            return isinstance(pattern, exp.Literal) and pattern.this.startswith("%") and pattern.this.endswith("%")
+    return False
+
+
+def _is_anchored(pattern: Node | None) -> bool:
+    text = str(pattern.this) if isinstance(pattern, exp.Literal) else "^"
+    return text.startswith("^") or text.endswith("$")
 
 
 def _keeps_out(use: ColumnUse) -> bool:

@@ -26,6 +26,7 @@ from coset.answering.checks.select_blocks import (
 Place = Literal["projection", "distinct", "group", "order", "aggregate", "range", "equal", "null test", "join", "other"]
 RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 EQUALITIES = (exp.EQ, exp.NEQ, exp.In, exp.Like, exp.ILike, exp.NullSafeEQ, exp.NullSafeNEQ, exp.RegexpLike)
+PICKING = (exp.AnyValue, exp.ArgMax, exp.ArgMin, exp.First, exp.Last)
 CONNECTIVES = (exp.And, exp.Or, exp.Not, exp.Paren, exp.Where, exp.Having)
 
 
@@ -73,6 +74,8 @@ def _place(column: Node, select: Node, block: Block) -> tuple[Place, tuple[Node,
     while node.parent is not None and node.parent is not select:
         node = node.parent
         if gives_aggregate(node):
+            if isinstance(node, PICKING) and _within(column, node.this):
+                continue  # A value that is picked is shown as it is stored: nothing is compared or added up.
             return "aggregate", tuple(around), name_of_aggregate(node)
         if isinstance(node, RANGES):
             return "range", (*around, node), ""
@@ -89,3 +92,8 @@ def _place(column: Node, select: Node, block: Block) -> tuple[Place, tuple[Node,
         if not isinstance(node, (*CONNECTIVES, exp.Alias)):
             around.append(node)
     return "projection" if any(node is each for each in select.selects) else "other", tuple(around), ""
+
+
+def _within(column: Node, node: Node | None) -> bool:
+    """Whether a column stands in an expression."""
+    return node is not None and any(each is column for each in (node, *columns_of(node)))

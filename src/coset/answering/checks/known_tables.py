@@ -1,13 +1,14 @@
 """The tables of a statement as the evidence state knows them: reference, columns, rows.
 
-In: an open state. Out: for the name that SQL gives a table (`source.table`, `source.schema.table`, a family's member)
-what is known of it. Names ignore case, as SQL's do. Reads the state only.
+In: an open state. Out: for the name that SQL gives a table (`source.table`, `source.schema.table`, a family's member, a
+family read as one) what is known of it. Names ignore case, as SQL's do. Reads the state only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coset.environment.family_names import naming_column, relation_name
 from coset.evidence.state import EvidenceState
 
 
@@ -56,19 +57,31 @@ class TablesOfState:
             "AND list_contains(list_transform(f.members, lambda m: lower(m)), $2)",
             [source, name],
         )
+        families = self._state.rows(
+            "SELECT f.reference, f.source, f.pattern, f.columns, t.schema_name, t.rows FROM families f JOIN tables t "
+            "USING (reference) WHERE lower(f.source) = $1",
+            [source],
+        )
+        whole = [
+            {**row, "name": relation_name(row["pattern"])}
+            for row in families
+            if relation_name(row["pattern"]).lower() == name
+        ]
         fitting = [
             row
-            for row in (*plain, *members)
+            for row in (*plain, *members, *whole)
             if schema is None
             or (row["schema_name"] or "main").lower() == schema
         ]  # fmt: skip
         if len(fitting) != 1:
             return None
         row = fitting[0]
-        return TableOfState(
-            row["reference"], row["source"], row["schema_name"], row["name"], row["rows"],
-            self._columns_of(row["reference"]),
-        )  # fmt: skip
+        columns = self._columns_of(row["reference"])
+        if "pattern" in row:
+            told = naming_column(row["pattern"], row["columns"] or ())
+            # A relation by the names of tables is kept with the family itself in the place of a column.
+            columns = {told: KnownColumn(row["reference"], told, "VARCHAR"), **columns}
+        return TableOfState(row["reference"], row["source"], row["schema_name"], row["name"], row["rows"], columns)
 
     def _columns_of(self, reference: str) -> dict[str, KnownColumn]:
         if reference not in self._columns:

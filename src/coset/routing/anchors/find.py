@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coset.routing.anchors.choose import choose
-from coset.routing.anchors.found_words import FoundWord, found_words
+from coset.routing.anchors.found_words import FoundWord, found_words, unfound_states
 from coset.routing.anchors.index import AnchorIndex
 from coset.routing.anchors.match_codes import code_sightings, document_sightings
 from coset.routing.anchors.match_names import name_sightings
@@ -38,6 +38,8 @@ class FoundAnchors:
     """The words that tell something, each with how well it was found."""
     unread: tuple[str, ...] = ()
     """Columns of long texts that were not read for the names of the question."""
+    states: tuple[FoundWord, ...] = ()
+    """Words for a state of something named here (`won opportunities`) that nothing is called or holds."""
 
 
 def find_anchors(
@@ -61,7 +63,8 @@ def look_up(
     sightings += searched
     mentioned, unread = text_sightings(lookup, sightings, session, settings)
     sightings += mentioned
+    words = found_words(lookup, sightings)
     return FoundAnchors(
         choose(sightings, settings.most_anchors), read.phrases, not_searched, read.note,
-        found_words(lookup, sightings), unread,
+        words, unread, unfound_states(lookup, words, sightings),
     )  # fmt: skip

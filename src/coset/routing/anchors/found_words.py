@@ -36,6 +36,8 @@ class FoundWord:
     """The best score by which it, or a phrase around it, is a value or a code."""
     is_dated: bool
     """Whether it belongs to a date or a number."""
+    is_filling: bool = False
+    """Whether it only says how, or how much: `most productive`, `from 2020 onwards`."""
 
     @property
     def is_found(self) -> bool:
@@ -62,12 +64,38 @@ def found_words(lookup: Lookup, sightings: Sequence[Sighting]) -> tuple[FoundWor
         FoundWord(
             written[place].text, word, written[place].begin, written[place].end, place,
             named.get(place, 0.0), held.get(place, 0.0), place in dated or word.isdigit(),
+            word in FILLING or (place > 0 and written[place - 1].normal in DEGREES and word.endswith(OF_QUALITY)),
         )
         for place, word, _ in lookup.telling
         if word not in SAYING_LITTLE or named.get(place, 0.0) >= SURELY_NAMED
     )[:MOST_WORDS]  # fmt: skip
 
 
+def unfound_states(lookup: Lookup, words: Sequence[FoundWord], sightings: Sequence[Sighting]) -> tuple[FoundWord, ...]:
+    """Words that say little by themselves, but say which things are meant where they stand before what is named here
+    (`won opportunities`), and that nothing is called or holds."""
+    named = {word.place for word in words if word.named >= NAMED}
+    seen = {word.place for word in words} | {
+        place
+        for each in sightings
+        if each.score >= (NAMED if each.kind == "name" else HELD)
+        for place in range(each.first, each.last)
+    }
+    written = lookup.question.words
+    return tuple(
+        FoundWord(word.text, word.normal, word.begin, word.end, place, 0.0, 0.0, is_dated=False)
+        for place, word in enumerate(written)
+        if word.normal in STATES and place + 1 in named and place not in seen
+    )
+
+
+FILLING = frozenset(("onward", "onwards", "matching", "combined", "altogether", "namely"))
+DEGREES = frozenset(("most", "least", "more", "less", "very", "how"))
+OF_QUALITY = ("ive", "ific", "ous", "ful", "able", "ible", "ent", "ant")
+STATES = frozenset(
+    """broken closed covered dropped ended fallen handled lost open opened placed received released selected sent sold
+    started won""".split()  # noqa: SIM905 - a list of words is read best as words
+)
 SAYING_LITTLE = frozenset(
     """across actually ago ahead allow allowed almost alone along already also always amongst another answer anyone
     anything appear appeared appears apply arranged ascending ask asked associated available back bad based became

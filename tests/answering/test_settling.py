@@ -1,0 +1,97 @@
+"""What one request can settle: a likeliest reading, an answer that the data does not have; and rows that are the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from answering.small_company import HandRouter
+from answering.wire_servers import Say, Wire, call
+from coset.answering.ask import AskOptions, ask
+from coset.answering.exchange import Retries
+from coset.answering.recovering import CoreRecover, LearnedRecover
+from coset.answering.ties import rows_of_answer, ties_told
+from coset.answering.usage import Limits
+from coset.environment.configuration import Environment
+
+COUNT = "SELECT count(*) AS n FROM crm.customers WHERE city = 'Bern'"
+SHAPE = {"meaning": "customers in Bern", "form": "value", "columns": ["n"]}
+ACTIVE = {"kind": "ambiguity", "about": "active?", "options": ["all of them", "active ones"]}
+
+
+def asked(environment: Environment, *script: Say, **more: Any) -> tuple[Any, Wire]:
+    with Wire(*script) as wire:
+        options = AskOptions(model=wire.url, retries=Retries(2, 0.01), **more)
+        return ask("How many customers are in Bern?", environment, options, router=HandRouter()), wire
+
+
+def test_a_sure_arbiter_answers_the_likeliest_reading_and_tells_the_others(environment: Environment):
+    answer, wire = asked(environment, call("records", shape=SHAPE, sql=COUNT, records=[ACTIVE], sure=True))
+    assert len(wire.requests) == 1 and answer.rows == ((20,),)
+    assert answer.readings == ("all of them", "active ones") and answer.confidence < 0.9
+
+
+def test_where_a_person_can_be_asked_the_reading_is_theirs_to_choose(environment: Environment):
+    said: list[str] = []
+    _, wire = asked(
+        environment,
+        call("records", shape=SHAPE, sql=COUNT, records=[ACTIVE], sure=True),
+        call("answer", text="20", results=["result_1"]),
+        ask_user=lambda question, choices: said.append(question) or choices[0],
+    )
+    assert said == ["active?"] and len(wire.requests) == 2
+
+
+def missing(about: str, *words: str) -> Say:
+    entry = {"kind": "missing", "about": about, "options": list(words)}
+    return call("records", shape=SHAPE, records=[entry], sure=True)
+
+
+def test_what_is_nowhere_is_said_to_be_so_after_one_request(environment: Environment):
+    answer, wire = asked(environment, missing("no table tells who is a dentist", "dentist", "profession"))
+    assert len(wire.requests) == 1 and answer.confidence == 0 and answer.rows == () and answer.stopped == ""
+    assert answer.text == "The data cannot answer this: no table tells who is a dentist."
+
+
+@pytest.mark.parametrize("words", ["status", "paid", "order status"])
+def test_what_stands_outside_the_view_is_looked_at_before_anyone_gives_up(environment: Environment, words: str):
+    _, wire = asked(environment, missing("what was paid", words), call("answer", text="none", confidence=0))
+    opening = wire.requests[1]["messages"][1]["content"]
+    assert len(wire.requests) == 2 and "shop/orders.status" in opening
+
+
+def test_only_the_words_given_are_searched_for(environment: Environment):
+    entry = {"kind": "missing", "about": "no status of the orders of any customer", "options": ["zebra"]}
+    _, wire = asked(
+        environment, call("records", shape=SHAPE, records=[entry]), call("answer", text="none", confidence=0)
+    )
+    opening = wire.requests[1]["messages"][1]["content"]
+    assert "Searched for zebra:" in opening and "NOTHING FOUND" in opening and "shop/orders" not in opening
+
+
+def test_a_capped_run_ends_with_the_best_result_it_has(environment: Environment):
+    look = Say(calls=[("sql", {"query": COUNT}), ("sql", {"query": "SELECT city, name FROM crm.customers"})])
+    for last in (Say("I go on."), call("answer", text="")):
+        answer, _ = asked(environment, call("records", shape=SHAPE), look, last, limits=Limits(steps=2))
+        assert answer.rows == ((20,),) and answer.sql == (COUNT,), answer
+
+
+def test_recover_keeps_a_budget_in_both_modes(environment: Environment):
+    for recover in (LearnedRecover(environment), CoreRecover(environment)):
+        short, long = recover("shop.orders", 100), recover("shop.orders", 1_000)
+        assert len(short) < len(long) and "more lines: give a larger budget" in short and "amount" in long
+
+
+def test_ties_beyond_the_places_asked_for_are_told():
+    ranked = "SELECT a, count(*) FROM t GROUP BY a QUALIFY rank() OVER (ORDER BY count(*) DESC) <= 3"
+    assert ties_told(ranked, 5) == "5 rows share the first 3 places: those that tie are all kept"
+    assert ties_told(ranked.replace("<= 3", "= 1"), 2) == "2 rows share the first place: those that tie are all kept"
+    assert ties_told(ranked, 3) is None and ties_told("SELECT a FROM t LIMIT 3", 5) is None
+    assert ties_told(ranked.replace("rank()", "row_number()"), 5) is None and ties_told("no sql (", 5) is None
+
+
+def test_rows_beside_an_answer_in_words_are_those_it_speaks_of():
+    rows = [("SPY", 178745400), ("EEM", 160526800)]
+    assert rows_of_answer("178745400, SPY", rows) == (("SPY", 178745400),)
+    assert rows_of_answer("", rows) == tuple(rows) and rows_of_answer("about 5 %", rows) == tuple(rows)
