@@ -10,8 +10,7 @@ on the rows are left out, and counted. `--curve` shows precision and coverage fo
 which answers are given, `--reasons` why the rest was declined, `--fit` the weights of doubts as a regression gives
 them: of the train and dev parts only.
 
-`--quick` asks the reasoner before a model: what it answers costs no tokens. The share of tokens saved is its coverage;
-`--tokens` is what a model's run costs on average (9,000 counted by hand).
+What `coset ask --quick` saves with it is measured by `quick_savings.py`.
 """
 
 from __future__ import annotations
@@ -83,7 +82,6 @@ def main() -> None:
     parser.add_argument("--databases", type=int, default=20)
     parser.add_argument("--questions", type=int, default=20, help="of each database at most")
     parser.add_argument("--only", default="", help="names of databases, with commas between them")
-    parser.add_argument("--tokens", type=float, default=9_000, help="what a model's run costs on average")
     parser.add_argument("--show", action="store_true", help="print every question with what became of it")
     parser.add_argument("--curve", action="store_true", help="precision and coverage for other confidences")
     parser.add_argument("--reasons", action="store_true", help="count why questions were declined")
@@ -109,7 +107,7 @@ def main() -> None:
             if options.show:
                 mark = ("right" if outcome.right else "WRONG") if outcome.answered else "declined"
                 print(f"{mark:8} {name} | {outcome.question} | {outcome.said} | {outcome.gold}", flush=True)
-    figures = measured(outcomes, options.tokens)
+    figures = measured(outcomes)
     figures["questions left out: gold does not run"] = float(unusable)
     if options.curve:
         figures |= curve(outcomes)
@@ -121,11 +119,10 @@ def main() -> None:
     report(f"offline reasoner, {options.part}", figures, "precision at least 0.90", met)
 
 
-def measured(outcomes: Sequence[Outcome], tokens: float) -> dict[str, float | str]:
+def measured(outcomes: Sequence[Outcome]) -> dict[str, float | str]:
     answered = [outcome for outcome in outcomes if outcome.answered]
     right = sum(outcome.right for outcome in answered)
     low, high = interval(right, len(answered))
-    coverage = len(answered) / max(1, len(outcomes))
     return {
         "databases": float(len({outcome.database for outcome in outcomes})),
         "questions": float(len(outcomes)),
@@ -134,8 +131,7 @@ def measured(outcomes: Sequence[Outcome], tokens: float) -> dict[str, float | st
         "precision when it answers": right / max(1, len(answered)),
         "precision, 95 % interval": f"{low:.3f} to {high:.3f}",
         "precision but for repeated rows": sum(outcome.right_once for outcome in answered) / max(1, len(answered)),
-        "coverage": coverage,
-        "tokens saved by --quick, per question": coverage * tokens,
+        "coverage": len(answered) / max(1, len(outcomes)),
     }
 
 

@@ -27,7 +27,8 @@ class MissingDependency(Mistake):
     """An optional part is not installed; the text says which command installs it."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional part that is not installed: pip install 'coset[{extra}]'")
+        install = f"pip install 'coset[{extra}]', or pip install '.[{extra}]' in a checkout"
+        super().__init__(f"{what} needs an optional part that is not installed: {install}")
 
 
 class SourceUnreachable(CosetError):

@@ -17,7 +17,10 @@ BLOCKS = re.findall(r"^```(sh|text)\n(.*?)^```$", PAGE.read_text(encoding="utf-8
 COMMANDS = [text for kind, text in BLOCKS if kind == "sh"]
 END = "--- end of block"
 RULES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("bson") is None, reason="needs the [mongodb] extra")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(importlib.util.find_spec("bson") is None, reason="needs the [mongodb] extra"),
+]
 
 
 def expected() -> list[str]:

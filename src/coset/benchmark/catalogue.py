@@ -34,6 +34,7 @@ _CHECKOUT = (
     ("routing", "recall of views on databases that nothing learned from, against peers"),
     ("routing_speed", "latency of a view and cost of its index, as the environment grows"),
     ("offline_reasoner", "answers without a model, against gold SQL on the same rows"),
+    ("quick_savings", "what `coset ask --quick` answers without a request to the model, and the tokens it saves"),
     ("mcp_view", "what a view costs over MCP on top of the library call"),
     ("comprehension_cost", "a whole comprehension against SUMMARIZE; memory; refresh"),
     ("comprehension_speed", "profiles and value groups against SUMMARIZE"),

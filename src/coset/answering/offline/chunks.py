@@ -41,6 +41,10 @@ class Chunk:
     """Of a hint, the tables whose names it resembles; `named` are the columns."""
     optional: bool = False
     """A hint that may as well say nothing."""
+    event: bool = False
+    """A hint that something happened once: it speaks of the one date that there is."""
+    respelt: bool = False
+    """Whether a word of it was misspelt in the question."""
 
     def is_operator(self, *operators: str) -> bool:
         return self.kind == "operator" and self.operator in operators

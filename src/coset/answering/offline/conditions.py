@@ -10,11 +10,14 @@ from dataclasses import replace
 
 from coset.answering.offline.chunks import Chunk
 from coset.answering.offline.expressions import holds_numbers, holds_years, is_number
+from coset.answering.offline.lexicon import DATE_WORDS
 from coset.answering.offline.names import Names, is_date
+from coset.answering.offline.naming import name_words
 from coset.answering.offline.outcome import NotSure
 from coset.answering.offline.plan import AnyOf, Comparison, Condition, Filter, Linked, Plan
 from coset.answering.offline.slots import Link, Restriction
 from coset.evidence.column_expressions import column_kind
+from coset.identities.words import singular
 from coset.routing.facts import ColumnFacts
 
 Placed = tuple[Restriction, Condition]
@@ -140,6 +143,7 @@ class Conditions(Names):
 
     def _date_column(self, restriction: Restriction, table: str) -> ColumnFacts:
         chunk = restriction.column
+        event = chunk is not None and chunk.event
         if chunk is not None and chunk.kind == "hint":
             fitting = [n for n in chunk.named if self._has_days(n.reference)]
             chunk = replace(chunk, named=tuple(fitting)) if fitting else None
@@ -153,6 +157,11 @@ class Conditions(Names):
         found = [column for column in own if is_date(column)] or [column for column in own if holds_years(column)]
         if len(found) != 1:
             raise NotSure(f"it is not clear which date of {table} '{restriction.values[0].text}' speaks of")
+        if event:
+            table_words = name_words(self.known.tables[home].name)
+            if set(name_words(found[0].name)) - DATE_WORDS - set(table_words) - set(map(singular, table_words)):
+                raise NotSure(f"'{found[0].name}' may be another date than the one asked for")
+            self.doubts.append("event")
         self._say(restriction.values[0], found[0].reference)
         return found[0]
 

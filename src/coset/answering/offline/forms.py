@@ -25,6 +25,8 @@ class Words:
         self.normal = tuple(word.normal for word in asked.words)
         self.phrases: dict[int, list[Phrase]] = {}
         self.found: list[Chunk] = []
+        self.respelt: set[str] = set()
+        """Words that were taken for misspelt ones already."""
         for phrase in asked.phrases:
             self.phrases.setdefault(phrase.first, []).append(phrase)
 
@@ -67,6 +69,8 @@ class Words:
     def _adjective(self, place: int) -> tuple[int, list[Chunk]] | None:
         """`the most expensive`, `oldest`, `taller than`: an order or comparison by the column that it speaks of."""
         word, after = self.normal[place], self.normal[place + 1] if place + 1 < len(self.words) else ""
+        if word == "aged" and (age := self.known.named("column", ("age",))):
+            return 1, [Chunk("operator", word, operator="clause"), Chunk("column", word, named=age)]
         length, adjective, much = 1, _adjective_of(word, "est"), True
         operator: Operator = "largest"
         if word in ("most", "least") and after in ADJECTIVES:
@@ -82,8 +86,8 @@ class Words:
         named = strict or next((n for name in asked if (n := self.known.named_loosely("column", name))), ())
         if operator == ">":
             chunk = Chunk("operator", text, operator=">" if much else "<")
-            before = self.found[-1] if self.found else None
-            told = before is not None and (before.kind == "column" or before.is_operator("="))
+            before = [each for each in self.found[-2:] if not each.is_operator("=")]
+            told = bool(before) and before[-1].kind == "column"
             return (2, [chunk]) if told or not named else (2, [Chunk("column", text, named=named), chunk])
         if not named:
             raise NotSure(f"no column is known to say what is '{text}'")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from coset.answering.offline.naming import Named, NameIndex, add_column, key, name_words
+from coset.evidence.column_expressions import column_kind
 from coset.identities.inventory import Inventory
 from coset.identities.lexicon import Lexicon
 from coset.routing.anchors.text_forms import in_full, plain_words
@@ -161,6 +162,9 @@ class Known:
         plain = [c for c in own if key(name_words(c.name)) in called]
         if len(plain) == 1:
             return plain[0]
+        called_so = [c for c in own if key(name_words(c.name)) == key(table_words) and column_kind(c.type) == "text"]
+        if len(called_so) == 1 and not plain:
+            return called_so[0]
         by_role = [c for c in own if "attribute" in c.roles and c.roles["attribute"].identity == "name"]
         return by_role[0] if len(by_role) == 1 and not plain else None
 

@@ -24,8 +24,9 @@ _PHRASES: dict[Operator, str] = {
     "max": "maximum|max|highest|largest|greatest|biggest|latest",
     "min": "minimum|min|lowest|smallest|earliest",
     "most": "most|most number of|largest number of|greatest number of|highest number of|biggest number of|"
-            "the most number of|most of",
-    "least": "fewest|least|smallest number of|lowest number of|least number of|fewest number of",
+            "the most number of|most of|largest amount of|highest amount of|most amount of",
+    "least": "fewest|least|smallest number of|lowest number of|least number of|fewest number of|"
+             "smallest amount of|lowest amount of|least amount of",
     "commonest": "most common|most frequent|most popular|most frequently used|most commonly used|most used|"
                  "most often used",
     "each": "each|for each|of each|in each|per|for every|every|by each|with each|grouped by|corresponding to each",
@@ -48,13 +49,15 @@ _PHRASES: dict[Operator, str] = {
     ">": "more than|greater than|over|above|higher than|larger than|exceeding|bigger than|older than|longer than|"
          "is more than|is greater than|is larger than|is above|is over|is higher than|after|later than|are above|"
          "are greater than|are higher than|are larger than|are more than|are over",
-    ">=": "at least|no less than|not less than|or more|since|or above|or higher|or later|or greater|as least",
+    ">=": "at least|no less than|not less than|or more|since|or above|or higher|or later|or greater|as least|"
+          "or older|or after|or newer|or longer|or over",
     "<": "less than|under|below|lower than|smaller than|fewer than|younger than|shorter than|is less than|is below|"
          "is lower than|is smaller than|before|earlier than|are below|are less than|are lower than|are smaller than|"
          "are under",
-    "<=": "at most|no more than|not more than|up to|or less|or fewer|or below|or lower|or earlier|not exceeding",
+    "<=": "at most|no more than|not more than|up to|or less|or fewer|or below|or lower|or earlier|not exceeding|"
+          "or before|or younger|or shorter|or under",
     "=": "exactly|equal to|equals|is|are|was|named|called|is called|is named|with the name|by the name of",
-    "between": "between|ranging from",
+    "between": "between|ranging from|in the range of|within the range of|in the range|within the range|in a range of",
     "not": "not|never|no|without|do not have|does not have|did not|do not|does not|don t|doesn t|didn t|have no|"
            "has no|have not|has not|isn t|aren t|is not|are not|that are not|who are not|have never|has never|"
            "do not have any|does not have any|don t have any|without any|did not have any|don t have|have not had|"
@@ -104,10 +107,20 @@ FILLERS = frozenset(
     his her he she him hers record records database received receives receive involved appear appeared happened
     happen occurred occur showed given shown within entire whole respective also along together among
     really altogether values value being such see query would
-    serve serves served run runs
+    serve serves served run runs go goes went gone coming going belonging holding based operate operates operated
+    buy buys bought purchase purchases purchased sell sells sold lead leads led support supports supported supporting
+    earn earns earned employ employs employed assigned sing sings sang sung give gives gave
     """.split()  # noqa: SIM905 - a list of words is read best as words
 )  # fmt: skip
 """Asking verbs, articles, and light verbs that only say that one thing stands in relation to another."""
+
+EVENTS = frozenset(
+    """released opened started founded established built launched created occurred happened held issued began begun
+    formed introduced""".split()  # noqa: SIM905
+)
+"""Verbs of what happens to a thing once. Before a date they speak of the one date that the thing has, if its name says
+nothing else."""
+DATE_WORDS = frozenset("date year day time timestamp datetime month at on of in the".split())  # noqa: SIM905
 
 NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,

@@ -30,16 +30,13 @@ class Listing(Conditions):
         if not slots.asked:
             return self._listed(slots.context)
         near = [*slots.context, *slots.each]
-        columns = [self._asked_column(each, near) for each in slots.asked]
-        if len({(column.reference, each.function) for column, each in zip(columns, slots.asked, strict=True)}) < len(
-            columns
-        ):
-            raise NotSure("one column is asked for twice")
+        columns = self._asked_columns(slots.asked, near)
+        asked = dict.fromkeys((c.reference, each.function) for c, each in zip(columns, slots.asked, strict=True))
+        if len(asked) < len(columns):  # `the name and country of origin`
+            self.doubts.append("asked for twice")
         table = self._of_context(self._common([column.table for column in columns], near))
         functions = {each.function is None for each in slots.asked}
-        outputs = tuple(
-            Output(column.reference, each.function) for each, column in zip(slots.asked, columns, strict=True)
-        )
+        outputs = tuple(Output(column, function) for column, function in asked)
         plan = Plan(table, outputs, distinct=slots.distinct)
         if False in functions:
             self._numbers(outputs)
@@ -47,6 +44,26 @@ class Listing(Conditions):
                 raise NotSure("one aggregated row has no order")
             return plan
         return self._ordered(plan, near)
+
+    def _asked_columns(self, asked: Sequence[Asked], near: Sequence[Chunk]) -> list[ColumnFacts]:
+        """The columns asked for; a name that several tables have belongs to the table of the others (`movie titles,
+        years and directors`)."""
+        found: list[ColumnFacts | None] = []
+        for each in asked:
+            try:
+                found.append(self._asked_column(each, near))
+            except NotSure:
+                if each.noun.kind != "column":
+                    raise
+                found.append(None)
+        tables = {column.table for column in found if column is not None}
+        columns = []
+        for each, column in zip(asked, found, strict=True):
+            if column is None:
+                column = self._column(each.noun, near, near_tables=tables if len(tables) == 1 else None)
+                self.doubts.append("as the other columns")
+            columns.append(column)
+        return columns
 
     def _asked_column(self, asked: Asked, near: Sequence[Chunk]) -> ColumnFacts:
         """The column asked for; of a table, the one that says what its rows are called."""

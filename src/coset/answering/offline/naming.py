@@ -57,6 +57,8 @@ class NameIndex:
         self._stems: dict[str, dict[str, Named]] = defaultdict(dict)
         self._parts: dict[str, tuple[Words, frozenset[str]]] = {}
         self._roles: dict[int, list[str]] = defaultdict(list)
+        self.words: set[str] = set()
+        """Every longer word of a name, to tell what a misspelt one is."""
 
     def add(self, words: Words, reference: str, quality: float, how: How = "name") -> None:
         named = Named(reference, quality, how)
@@ -66,6 +68,7 @@ class NameIndex:
 
     def add_parts(self, words: Words, around: Words, reference: str) -> None:
         """The words of a name, and those of what it stands in, for what names only part of it."""
+        self.words.update(word for word in words if len(word) > 4)
         own = tuple(stem(singular(word)) for word in words if word not in LITTLE)
         self._parts[reference] = (own, frozenset(stem(singular(word)) for word in around))
 
@@ -133,10 +136,21 @@ def add_column(names: NameIndex, name: str, table: Words, reference: str) -> Non
     if len(words) == 2 and words[1] == "by":  # `directed_by`: the director
         names.add((stem(words[0]) + "or",), reference, 0.7, "short name")
         names.add((stem(words[0]) + "er",), reference, 0.7, "short name")
+    # `eid` of employees, `flno` of flights: the beginning of the table's name, and what numbers its rows.
+    if len(words) == 1 and table and (numbered := _numbered(words[0], table[0])):
+        _add_with_table(names, (numbered,), table, reference, 0.85, "short name")
     # `cName` of courses, `ResName` of restaurants: the beginning of the table's name, and a word.
     if len(words) > 1 and table and len(words[0]) < len(table[0]) and table[0].startswith(words[0]):
         _add_with_table(names, words[1:], table, reference, 0.9, "short name")
     names.add_parts(words, table, reference)
+
+
+def _numbered(word: str, table: str) -> str:
+    for ending, meaning in (("id", "id"), ("no", "number"), ("num", "number")):
+        beginning = word.removesuffix(ending)
+        if word.endswith(ending) and 0 < len(beginning) < 4 and table.startswith(beginning):
+            return meaning
+    return ""
 
 
 def _add_with_table(

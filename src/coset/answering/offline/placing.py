@@ -175,6 +175,8 @@ class Placing(NamePlacing):
         if self._is_distinct_next():
             self.distinct = False
         noun = self._next()
+        if noun is None and any(not each.function for each in self.slots.asked):
+            return  # `the countries and the number of members from each`: of each country
         if noun is None or noun.kind not in NOUNS:
             raise NotSure("it is not clear for each of what")
         while noun is not None and noun.kind in NOUNS:

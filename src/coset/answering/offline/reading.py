@@ -7,11 +7,14 @@ that is none of these raises `NotSure`: a question that is understood in part is
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+
+from rapidfuzz.distance import OSA
 
 from coset.answering.offline.chunks import Chunk, StoredValue
 from coset.answering.offline.forms import Words
 from coset.answering.offline.known import Known
-from coset.answering.offline.lexicon import FILLERS, LONGEST, NAMING_WORDS, NUMBERS, OPERATORS
+from coset.answering.offline.lexicon import EVENTS, FILLERS, LONGEST, NAMING_WORDS, NUMBERS, OPERATORS
 from coset.answering.offline.naming import Named, key
 from coset.answering.offline.outcome import NotSure
 from coset.identities.words import singular
@@ -31,6 +34,9 @@ _EDGES = frozenset(("of", "the", "a", "and", "in", "all", "each", "for", "by", "
 _BEFORE_VERBS = frozenset(("who", "that", "which", "to", "did", "do", "does", "not", "never", "can", "they", "ever"))
 _NAMES = frozenset(("name", "names", "title", "titles", "type", "types"))
 _MEMBERS = frozenset(("member", "members"))
+ASKED = frozenset(word for phrase in OPERATORS for word in phrase if len(word) > 4)
+LEAST_RESPELT = 5
+"""Shorter words are too near to others for a slip to be told."""
 _COMMA = re.compile(r"\s*,\s*|\s*;\s*")
 
 
@@ -129,6 +135,10 @@ class _Reader(Words):
             return code.last - place, [Chunk("value", code.text, code=True)]
         if key((word.normal,)) in self.known.facet_words and self._before_code(place):
             return 1, []
+        if word.normal in EVENTS and self._before_date(place):
+            return 1, self._hint(word, optional=False) or [Chunk("hint", word.text, event=True)]
+        if word.normal in ("amount", "amounts") and self.normal[place + 1 : place + 2] == ("of",):
+            return 2, []
         before = self.found[-1] if self.found else None
         if before is not None and word.normal in {"column": NAMING_WORDS, "table": _MEMBERS}.get(before.kind, ()):
             return 1, []
@@ -141,7 +151,27 @@ class _Reader(Words):
             return 1, [Chunk("value", word.text, values=sexes)]
         if hint := self._hint(word, optional=False):
             return 1, hint
+        if (meant := self._respelt(word)) is not None:
+            self.normal = (*self.normal[:place], meant, *self.normal[place + 1 :])
+            length, chunks = self._longest(place)
+            return length, [replace(chunk, respelt=True) for chunk in chunks]
         raise NotSure(f"'{word.text}' is not understood: it is no known name, value or word of asking")
+
+    def _respelt(self, word: Word) -> str | None:
+        """The one word of a name, or of asking, that differs from an unknown word by a single slip."""
+        if len(word.normal) < LEAST_RESPELT or word.is_capital or word.normal in self.respelt:
+            return None
+        self.respelt.add(word.normal)
+        known = {*self.known.names["table"].words, *self.known.names["column"].words, *FILLERS, *ASKED}
+        near = [each for each in sorted(known) if OSA.distance(word.normal, each, score_cutoff=1) <= 1]
+        near = [each for each in near if each[0] == word.normal[0] and singular(each) != singular(word.normal)]
+        return near[0] if len({*map(singular, near)}) == 1 else None
+
+    def _before_date(self, place: int) -> bool:
+        """Whether a date stands among the next few words."""
+        return any(
+            phrase.dates is not None for at in range(place + 1, place + 5) for phrase in self.phrases.get(at, ())
+        )
 
     def _is_verb(self, place: int) -> bool:
         """By its ending, or because of the word before it."""
@@ -156,8 +186,17 @@ class _Reader(Words):
         for length in range(min(LONGEST, len(self.words) - place), 0, -1):
             words = self.normal[place : place + length]
             if words in OPERATORS and self._closed(place, length) and (length > 1 or self._may_order(place)):
+                if length > 1 and words[0] == "or" and not self._ends_comparison(place + length):
+                    continue
                 return length
         return 0
+
+    def _ends_comparison(self, after: int) -> bool:
+        """`18 or older`: the number stands before it, and what follows is no number of its own (`or older than 35`)."""
+        before = self.found[-1] if self.found else None
+        follows = any(phrase.dates or phrase.quantity for phrase in self.phrases.get(after, ()))
+        than = self.normal[after : after + 1] == ("than",)
+        return before is not None and before.kind in ("number", "date") and not follows and not than
 
     def _may_order(self, place: int) -> bool:
         """`sort` and `order` are operators where a sentence begins, `ordered` and `sorted` before how they are so."""

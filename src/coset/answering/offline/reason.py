@@ -8,10 +8,6 @@ whatever it is not sure of, it declines.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from sqlglot import exp
-
 from coset.answering.checks import CheckResult, PinnedShape, Proposal, run_checks
 from coset.answering.offline.certainty import ENOUGH, confidence, in_words
 from coset.answering.offline.compose import compose
@@ -22,6 +18,7 @@ from coset.answering.offline.placing import Placing
 from coset.answering.offline.plan import Plan
 from coset.answering.offline.reading import read
 from coset.answering.offline.resolve import resolve
+from coset.answering.offline.settling import SECONDS, have_several_partners, is_tied, repetition
 from coset.answering.offline.steps import steps
 from coset.errors import CosetError
 from coset.evidence.state import EvidenceState
@@ -31,7 +28,7 @@ from coset.session.result import Result
 
 BUDGET = 4_000
 """Tokens of the view: it is read by no model, so it may be larger than one that is."""
-SECONDS = 60.0
+PARTNERS = "once for each partner"
 
 
 def answer(
@@ -41,14 +38,19 @@ def answer(
     view = router.view(question, BUDGET)
     try:
         known = Known(router.objects, view, router.inventory)
-        plan, reading, doubts = resolve(Placing(read(question, known, router.anchors, session)).slots_of(), known)
+        chunks = read(question, known, router.anchors, session)
+        plan, reading, doubts = resolve(Placing(chunks).slots_of(), known)
+        if any(chunk.respelt for chunk in chunks):
+            doubts = (*doubts, "misspelt")
         tree = compose(plan, known)
     except NotSure as reason:
         return Declined(question, str(reason), view)
     sql = tree.sql(dialect=DIALECT, pretty=True)
     try:
         result = session.sql(sql, seconds=SECONDS)
-        tied = _is_tied(plan, known, session)
+        tied = is_tied(plan, known, session)
+        if PARTNERS in doubts and not have_several_partners(plan, known, session):
+            doubts = tuple(each for each in doubts if each != PARTNERS)
     except CosetError as error:
         return Declined(question, f"the statement could not be run: {error}", view, sql)
     if tied and plan.ties:
@@ -63,8 +65,8 @@ def answer(
     if doubt := _doubt(plan, checks, result):
         return Declined(question, doubt, view, sql, checks)
     rows = tuple(result.rows())
-    if len(set(map(repr, rows))) < len(rows):
-        doubts = (*doubts, "repeated rows")
+    if repeats := repetition(plan, rows):
+        doubts = (*doubts, repeats)
     sure = confidence(doubts)
     if sure < enough:
         why = "; ".join(in_words(doubts))
@@ -75,18 +77,6 @@ def answer(
     return Answered(
         question, result.columns, rows, result.truncated, sql, shape, reading, told, checks, view, sure, doubts
     )
-
-
-def _is_tied(plan: Plan, known: Known, session: QuerySession) -> bool:
-    """Whether the row after the last one asked for is as good as the last."""
-    if plan.limit is None or plan.order is None:
-        return False
-    tree = compose(replace(plan, limit=plan.limit + 1, ties=False), known)
-    order = tree.args["order"].expressions[0].this
-    tree.set("expressions", [exp.alias_(order.copy(), "place")])
-    tree.set("distinct", None)
-    places = [row[0] for row in session.sql(tree.sql(dialect=DIALECT), seconds=SECONDS).rows()]
-    return len(places) > plan.limit and places[-1] == places[-2]
 
 
 def _shape(plan: Plan, result: Result) -> PinnedShape:

@@ -126,7 +126,11 @@ class _Resolver(Grouping):
         if self.slots.some:
             self.doubts.append("has some")
         for hint in self.slots.hints:
-            if not hint.optional and not {n.reference for n in (*hint.named, *hint.tables)} & (used | columns):
+            if (
+                not hint.optional
+                and not hint.event
+                and not {n.reference for n in (*hint.named, *hint.tables)} & (used | columns)
+            ):
                 raise NotSure(f"'{hint.text}' plays no part in what was understood")
 
     def _shares(self) -> Plan:
@@ -135,7 +139,7 @@ class _Resolver(Grouping):
             raise NotSure("it is not clear which part is meant")
         if slots.asked:
             column = self._column(slots.asked[0].noun, slots.context)
-            self._say(slots.asked[0].noun, f"the sum of {column.reference}")
+            self.said[-1] = f"'{slots.asked[0].noun.text}': the sum of {column.reference}"
             output = Output(column.reference, "sum")
             self._numbers((output,))
             return Plan(column.table, (output,), share=True)

@@ -60,7 +60,8 @@ def command(folder: Path, seed: int, small: bool, only_data: bool) -> None:
         pages.show_joins(state)
         pages.show_dirt(state)
         pages.show_roles(environment, state)
-    pages.title("\nFive questions, answered without a model, beside what the generator knows to be true")
+    pages.title("\nFive questions, answered without a model")
+    click.echo("  The generator of the company knows the truth and marks each answer. `coset ask` shows one in full.")
     questions = ask_questions(environment, truth(company))
     wrong: list[str] = []
     while (tried := _next(questions)) is not None:
