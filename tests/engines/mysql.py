@@ -48,6 +48,9 @@ class MySQLServer:
         else:
             command = [self.program, "--no-defaults", "--initialize-insecure", f"--datadir={self.data}", *self.always]
         done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode:  # The installer itself was seen to crash, seldom, on a busy machine.
+            shutil.rmtree(self.data, ignore_errors=True)
+            done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stdout.decode()[-2000:] + done.stderr.decode()[-2000:])
         self.start()

@@ -24,6 +24,7 @@ from itertools import chain
 from typing import Any
 
 from coset.environment.source import Column, unique_names
+from coset.environment.sources.mongodb.driver import bson_is_there
 
 MOST_LEVELS = 8
 """Documents and arrays nested deeper than this are JSON from there on."""
@@ -147,14 +148,14 @@ def kinds_of_types() -> dict[type, str]:
         bool: "bool", int: "int", float: "double", str: "string", dict: "object", list: "array",
         bytes: "binData", uuid.UUID: "uuid", datetime.datetime: "date",
     }  # fmt: skip
-    try:
-        import bson
-        from bson.datetime_ms import DatetimeMS
-        from bson.dbref import DBRef
-        from bson.raw_bson import RawBSONDocument
-        from bson.son import SON
-    except ImportError:
+    if not bson_is_there():
         return kinds
+    import bson
+    from bson.datetime_ms import DatetimeMS
+    from bson.dbref import DBRef
+    from bson.raw_bson import RawBSONDocument
+    from bson.son import SON
+
     return kinds | {
         bson.Int64: "long", bson.Decimal128: "decimal", bson.ObjectId: "objectId", bson.Binary: "binData",
         DatetimeMS: "date", SON: "object", RawBSONDocument: "object", DBRef: "object",

@@ -27,6 +27,7 @@ from coset.environment.scan import EVERYTHING, Operation, Scan
 from coset.environment.source import Column, Source, SourceSettings, Table, unique_names
 from coset.environment.sources.mongodb.documents import Observed, columns_of
 from coset.environment.sources.mongodb.documents_to_arrow import DocumentsToArrow, DoesNotFit
+from coset.environment.sources.mongodb.driver import bson_is_there
 from coset.environment.sources.mongodb.server import codec_options, comments_of
 from coset.errors import MissingDependency, SourceUnreachable, TableVanished
 
@@ -221,10 +222,10 @@ class Mongodump(Source):
 
     def _documents(self, file: Path) -> Iterator[list[dict[str, Any]]]:
         """The documents in lists of bounded size; a plain error with the byte where the file stops making sense."""
-        try:
-            import bson
-        except ImportError as error:
-            raise MissingDependency("A MongoDB dump", "mongodb") from error
+        if not bson_is_there():
+            raise MissingDependency("A MongoDB dump", "mongodb")
+        import bson
+
         options = codec_options()
         packed = file.suffix == ".gz"
         try:

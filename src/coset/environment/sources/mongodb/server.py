@@ -28,6 +28,7 @@ from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan
 from coset.environment.source import Column, Source, SourceSettings, Table, unique_names
 from coset.environment.sources.mongodb.documents import Observed, columns_of, decimal_of, shape_of
 from coset.environment.sources.mongodb.documents_to_arrow import DocumentsToArrow, DoesNotFit, to_arrow
+from coset.environment.sources.mongodb.driver import driver_is_there
 from coset.environment.sources.mongodb.pipeline import check_pushable, finish, pushable, rows_pipeline, summaries
 from coset.errors import CosetError, LimitReached, MissingDependency, SourceUnreachable, TableVanished
 
@@ -135,11 +136,11 @@ class MongoDB(Source):
 
     def _connected(self) -> Any:
         if self._client is None:
-            try:
-                from pymongo import MongoClient
-                from pymongo.errors import ConfigurationError, InvalidURI
-            except ImportError as error:
-                raise MissingDependency("MongoDB", "mongodb") from error
+            if not driver_is_there():
+                raise MissingDependency("MongoDB", "mongodb")
+            from pymongo import MongoClient
+            from pymongo.errors import ConfigurationError, InvalidURI
+
             limits = self.settings.limits
             wait = max(int(limits.connect_seconds * 1000), 1)
             try:
@@ -169,9 +170,9 @@ class MongoDB(Source):
 
     def _default_database(self) -> str | None:
         """The database that the URL names."""
+        client = self._connected()
         from pymongo.errors import ConfigurationError
 
-        client = self._connected()
         try:
             return str(client.get_default_database().name)
         except ConfigurationError:
@@ -195,11 +196,11 @@ class MongoDB(Source):
     @contextlib.contextmanager
     def _plain_errors(self, table: Table | None = None) -> Iterator[None]:
         """Turns what the driver raises into one plain sentence."""
-        try:
-            from bson.errors import BSONError
-            from pymongo import errors
-        except ImportError as error:
-            raise MissingDependency("MongoDB", "mongodb") from error
+        if not driver_is_there():
+            raise MissingDependency("MongoDB", "mongodb")
+        from bson.errors import BSONError
+        from pymongo import errors
+
         name, limits = self.settings.name, self.settings.limits
         what = f" for '{table.qualified_name}'" if table else ""
         try:
@@ -256,10 +257,11 @@ class MongoDB(Source):
         return [table for table in tables if table is not None]
 
     def _list_collections(self, database: str, **options: Any) -> list[dict[str, Any]]:
+        client = self._connected()
         from pymongo.errors import OperationFailure
 
         try:
-            return list(self._connected()[database].list_collections(**options))
+            return list(client[database].list_collections(**options))
         except OperationFailure as error:
             if error.code != _NOT_ALLOWED:
                 raise
