@@ -55,7 +55,8 @@ def test_core_mode_gives_the_plain_schema_and_no_roles_or_records(environment: E
     with Wire(call("sql", query=COUNT), DONE) as wire:
         answer = ask(QUESTION, environment, core(wire))
     assert (answer.text, answer.rows, answer.mode, answer.stopped) == ("20", ((20,),), "core", "")
-    assert answer.sql == (COUNT,) and answer.references == ("crm.customers",) and answer.confidence == 0.9
+    assert answer.sql == (COUNT,) and answer.confidence == 0.9
+    assert answer.references == ("crm/customers", "crm/customers.city")
     opening = wire.requests[0]["messages"][1]["content"]
     assert "TABLE crm.customers | 60 rows" in opening and "TABLE shop.orders" in opening
     assert "records" not in opening and ".identifier" not in opening and "JOIN" not in opening
@@ -310,7 +311,7 @@ def test_a_statement_of_the_arbiter_that_never_runs_is_told_and_the_agent_goes_o
     with Wire(bad, bad, bad, call("sql", query=COUNT), DONE) as wire:
         answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
     opening = wire.requests[3]["messages"][1]["content"]
-    assert answer.text == "20" and "Already run: SELECT" in opening and "error:" in opening
+    assert answer.text == "20" and "Already run: SELECT" in opening and "It failed: " in opening
     # Without rows the agent needs the evidence that the statement was written from.
     assert "TABLE crm.customers" in opening and opening.endswith(QUESTION)
 

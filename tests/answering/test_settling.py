@@ -95,3 +95,4 @@ def test_rows_beside_an_answer_in_words_are_those_it_speaks_of():
     rows = [("SPY", 178745400), ("EEM", 160526800)]
     assert rows_of_answer("178745400, SPY", rows) == (("SPY", 178745400),)
     assert rows_of_answer("", rows) == tuple(rows) and rows_of_answer("about 5 %", rows) == tuple(rows)
+    assert rows_of_answer("2020s", [("2020s",), (None,)]) == (("2020s",),), "a row without a value says nothing"

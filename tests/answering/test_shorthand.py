@@ -5,7 +5,9 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from coset.answering.one_cleaning import one_cleaning
 from coset.answering.shorthand import Shorthand, shortened
+from coset.evidence.diagnostics.null_tokens import LOOK_FIRST
 from coset.routing.view import Cleaning, EvidenceView, LeftOut, ViewColumn, ViewRelation, ViewTable
 from coset.routing.view_text import view_text
 
@@ -134,3 +136,28 @@ def test_names_can_be_kept_and_taken_up_again(names: Shorthand):
     again = Shorthand.restored(names.kept())
     sql = 'SELECT p."born clean" FROM crm.people p'
     assert again.expand(sql) == names.expand(sql) != sql
+
+
+NO_VALUE = "CASE WHEN trim(\"name\") IN ('', '[unknown]') THEN NULL ELSE \"name\" END"
+PERHAPS = 'CASE WHEN trim("name") IN (\'unknown\') THEN NULL ELSE "name" END'
+
+
+def test_several_ways_to_clean_a_text_are_one(database: duckdb.DuckDBPyConnection):
+    dirt = (
+        Cleaning("null_tokens", 0.01, "'[unknown]' (2) stand where there is no value", NO_VALUE),
+        Cleaning("padding", 0.01, "", 'trim("name")', "VARCHAR"),
+        Cleaning("null_tokens", 0.01, f"'unknown' (1) may mean 'no value' here; {LOOK_FIRST}", PERHAPS),
+    )
+    table = ViewTable("crm/people", "crm.people", 3, 1.0, (column("crm/people", "name", cleaning=dirt),), 0)
+    view, names = shortened(EvidenceView("digest", 2000, 100, True, (table,), (), (), (), LeftOut()))
+    text = view_text(view)
+    assert text.count("clean:") == text.count('clean: "name clean"') == 2 and LOOK_FIRST in text
+    expression = names.expand('SELECT p."name clean" FROM s p')
+    sql = f"WITH s(name) AS (VALUES (' Ada '), ('[unknown] '), ('unknown')) {expression}"
+    assert database.execute(sql).fetchall() == [("Ada",), (None,), ("unknown",)]
+
+
+def test_ways_to_clean_that_are_no_text_any_more_stay_apart():
+    padding = Cleaning("padding", 0.1, "", 'trim("born")')
+    for found in ((padding,), (padding, Cleaning("date_as_text", 1.0, "", BORN, "DATE")), ()):
+        assert one_cleaning(found) == found

@@ -237,7 +237,7 @@ def test_ask_works_where_an_event_loop_runs_already(shop: Path, tmp_path: Path):
 
     script = [call("sql", query="SELECT 1"), call("answer", text="1", results=["result_1"])]
     with Wire(*script) as wire, coset.open(copy_of(shop, tmp_path)) as environment:
-        assert asyncio.run(in_a_notebook()) == "1"
+        assert asyncio.run(in_a_notebook()) == 1
         with pytest.raises(Mistake, match="no such option"):
             environment.ask("How many?", model=wire.url, colour="red")
 

@@ -21,8 +21,8 @@ from coset.routing.facts import ColumnFacts, RoleFacts, ValuesFacts
 from coset.routing.materialise import materialise
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.request import Anchor
-from coset.routing.view import Cleaning
-from coset.routing.view_text import view_text
+from coset.routing.view import Cleaning, Role, ViewColumn
+from coset.routing.view_text import column_line, role_text, view_text
 
 ORDER = "shop/main/order"
 
@@ -113,3 +113,26 @@ def test_a_facet_that_few_rows_have_covers_no_demand(letters: StateObjects):
         wanted = choose(demand, (named,), scores, letters, inventory(), ChoiceSettings())
         assert facet.reference not in wanted.covered.values()
         assert facet.reference not in {pick.column.reference for pick in wanted.picks if "named" in pick.why}
+
+
+@pytest.mark.parametrize(
+    ("entity", "attribute", "label"),
+    [
+        (Role("trade", 0.9, "", 0.0), Role("amount", 0.5, "", 0.0), "trade.amount 0.45"),
+        (Role("trade", 0.4, "", 0.0), Role("sequence", 0.4, "", 0.0), ""),
+        (Role("trade", 0.4, "", 0.0), Role("region", 0.9, "", 0.0), ".region 0.90"),
+        (Role("trade", 0.6, "order", 0.4), Role("amount", 0.6, "", 0.0), "trade.amount 0.36 or order.amount 0.24"),
+        (Role("trade", 0.6, "order", 0.1), Role("amount", 0.45, "", 0.0), ""),
+    ],
+)
+def test_a_role_that_is_hardly_sure_is_no_label_but_the_marks_stay(entity: Role, attribute: Role, label: str):
+    column = ViewColumn(
+        "t/t.x", "column", "x", "VARCHAR", ("demanded",), 1.0, entity=entity, attribute=attribute, values="1 .. 9"
+    )
+    assert column_line(column, "t/t") == "  x VARCHAR" + (f" | {label}" if label else "") + " | 1 .. 9 | demanded"
+
+
+def test_a_table_whose_role_is_hardly_sure_has_none():
+    assert role_text(Role("setting", 0.15, "link", 0.09)) == role_text(Role("link", 0.33, "", 0.0)) == ""
+    assert role_text(Role("security", 0.33, "stock", 0.28)) == "security 0.33 or stock 0.28"
+    assert role_text(Role("link", 0.4, "security", 0.1)) == "link 0.40"

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from coset.answering.checks import CheckResult
 from coset.answering.records import References, Shape, Text
+from coset.answering.ties import says_all
 from coset.answering.usage import StepUsage
 
 Mode = Literal["learned", "core"]
@@ -50,6 +51,7 @@ class Answer:
     question: str
     mode: Mode
     text: str
+    """For people. Empty when the rows are the answer."""
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     """The rows of the final result; empty when the answer came from no statement."""
@@ -65,6 +67,21 @@ class Answer:
     stopped: str
     checks: tuple[CheckResult, ...]
     steps: tuple[StepUsage, ...]
+
+    @property
+    def value(self) -> Any:
+        """The answer for programs, in one form whoever gave it: of rows of one cell that cell, of others a list of
+        rows, each a list. Words where there are no rows, or where they say something else than the rows (a rounded
+        number, yes or no). None when the run stopped."""
+        if self.stopped:
+            return None
+        if not self.rows or (self.text and not self._says_rows):
+            return self.text
+        return self.rows[0][0] if len(self.rows) == len(self.rows[0]) == 1 else [list(row) for row in self.rows]
+
+    @property
+    def _says_rows(self) -> bool:
+        return (self.shape is None or self.shape.form != "text") and says_all(self.text, self.rows)
 
     @property
     def tokens(self) -> int:

@@ -27,7 +27,7 @@ from coset.answering.models import ModelChoices, open_model
 from coset.answering.named_results import NamedResults
 from coset.answering.opening import cited_part, core_opening, learned_opening, read_by
 from coset.answering.options import AskOptions
-from coset.answering.prompts import AGENT, CORE_AGENT, CORE_TOOLS, TOOLS
+from coset.answering.prompts import AGENT, CORE_AGENT, CORE_TOOLS, NAME_IT, TOOLS
 from coset.answering.quoting import one_line
 from coset.answering.recomputation import Recomputation
 from coset.answering.recorder import Recorder
@@ -131,7 +131,7 @@ class AskedRun:
         agent.verify, toolbox.remarks = verification, verification.remarks
         self.recomputation = agent.confirm = Recomputation(
             self.question,
-            self._schema if self.options.core else self._evidence,
+            self._schema if self.options.core else lambda: self._evidence(more=""),
             agent.exchange,
             toolbox,
             always=self.options.verify == "full",
@@ -159,15 +159,16 @@ class AskedRun:
         self.recorder.step("view", {"text": schema, "mode": "core"})
         return schema
 
-    def _evidence(self) -> str:
-        """The view as text. It is made when it is first asked for: a run that is taken up again may not need it."""
-        from coset.routing.view_text import view_text
+    def _evidence(self, more: str | None = None) -> str:
+        """The view as text. It is made when it is first asked for: a run that is taken up again may not need it. `more`
+        says how to get at what is left out, where that is not `recover`, which only the agent has."""
+        from coset.routing.view_text import RECOVERED, view_text
 
         if self.view is None:
             self.view, names = shortened(self._routed())
             # A conversation that is gone on with keeps the names it has used.
             self.shorthand = Shorthand({**names.names, **self.shorthand.names})
-        return view_text(self.view)
+        return view_text(self.view, RECOVERED if more is None else more)
 
     def _routed(self) -> EvidenceView:
         if self.router is None:
@@ -188,7 +189,12 @@ class AskedRun:
         arbiter = await self._exchange("arbiter")
         toolbox = agent.toolbox
         arbitration = await arbitrate(
-            self.question, view, text, arbiter, self.shorthand.references, lambda sql: why_not(sql, toolbox)
+            self.question,
+            view,
+            self._evidence(NAME_IT),
+            arbiter,
+            self.shorthand.references,
+            lambda sql: why_not(sql, toolbox),
         )
         self.records = records = arbitration.records
         if records is None:
@@ -267,11 +273,11 @@ class AskedRun:
 
     def _made(self, ending: Ending) -> Answer:
         cited = self.cited | (self.records.cited if self.records else frozenset())
-        shown = self.view.references if self.view else frozenset()
         grounds = Grounds(
             self.records,
             cited,
-            shown,
+            self.view,
+            self.environment.state_folder,
             tuple(self.assumptions),
             self._checked(ending.proposal),
             tuple(self.ledger.steps),

@@ -86,13 +86,8 @@ def _told(options: AskOptions) -> dict[str, Any]:
 
 def answer_data(answer: Answer) -> dict[str, Any]:
     """The answer as plain data: for the audit and for `--json`."""
-    value: Any = answer.text
-    if not answer.text and answer.rows and not answer.stopped:
-        value = (
-            answer.rows[0][0] if len(answer.rows) == len(answer.columns) == 1 else [list(row) for row in answer.rows]
-        )
     return {
-        "value": value if not answer.stopped else None,
+        "value": answer.value,
         "text": answer.text,
         "columns": list(answer.columns),
         "rows": [list(row) for row in answer.rows],

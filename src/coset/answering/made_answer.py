@@ -7,6 +7,7 @@ Rows that only led to an answer in words are left out of it, and ties beyond the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from coset.answering.agent import Ending
 from coset.answering.answer import Answer, Mode
@@ -16,8 +17,10 @@ from coset.answering.checks import CheckResult
 from coset.answering.named_results import NamedResults
 from coset.answering.recorder import Recorder
 from coset.answering.records import Records
+from coset.answering.references_of_answer import references_of_answer
 from coset.answering.ties import rows_of_answer, ties_told
 from coset.answering.usage import StepUsage
+from coset.routing.view import EvidenceView
 from coset.session.query_session import QuerySession
 
 
@@ -28,8 +31,8 @@ class Grounds:
     records: Records | None
     cited: frozenset[str]
     """References that the records and the arbiter's statement name."""
-    shown: frozenset[str]
-    """Everything the view showed."""
+    view: EvidenceView | None
+    state_folder: Path
     assumptions: tuple[str, ...]
     checks: tuple[CheckResult, ...]
     steps: tuple[StepUsage, ...]
@@ -52,7 +55,6 @@ def made_answer(
     if final is not None:
         result = final.result or session.sql(final.whole)
         recorder.keep_result(kept_result(final.whole, result))
-    tables = [use.table for each in named if each.result for use in each.result.uses]
     ambiguous = [reading for each in records.ambiguities for reading in each.readings] if records else []
     said = list(proposal.assumptions) if proposal else []
     text = proposal.text.strip() if proposal else ""
@@ -66,7 +68,7 @@ def made_answer(
         rows=rows,
         truncated=result.truncated if result else False,
         sql=tuple(each.whole for each in named),
-        references=_references(grounds, tables),
+        references=references_of_answer(named, grounds.cited, grounds.view, grounds.state_folder),
         assumptions=tuple(dict.fromkeys([*said, *([tied] if tied else []), *grounds.assumptions, *ending.objections])),
         readings=tuple((proposal.readings if proposal else []) or ambiguous),
         confidence=proposal.confidence if proposal else 0.0,
@@ -75,9 +77,3 @@ def made_answer(
         checks=grounds.checks,
         steps=grounds.steps,
     )
-
-
-def _references(grounds: Grounds, tables: list[str]) -> tuple[str, ...]:
-    """What is cited, and the tables that the statements read."""
-    known = {reference.replace("/", ".").lower(): reference for reference in grounds.shown}
-    return tuple(dict.fromkeys([*sorted(grounds.cited), *(known.get(table.lower(), table) for table in tables)]))

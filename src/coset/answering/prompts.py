@@ -22,8 +22,8 @@ the question, an analyst goes on from your records alone.
 
 Call `records` once, and be brief:
 - shape: pin it first. meaning: the question with every term resolved; form: value or row only where there can be but \
-one, otherwise list or table; grain: what one row stands for; columns: those asked for and no others; unit and \
-rounding; order, limit, ties.
+one, otherwise list or table; grain: what one row stands for, as the output column that names it; columns: those asked \
+for and no others; unit and rounding; order, limit, ties.
 - sql: the statement that answers, whole, which gives just the rows and columns of the shape. Leave it out only when \
 the evidence does not suffice. Write tables and expressions as in the evidence, values exactly as stored. {NAMES_RULE} \
 Mind dirt, null words, codes beside names, and joins that lose or multiply rows. Keep ties: QUALIFY rank() ... \
@@ -36,7 +36,7 @@ rows when something is wrong); missing (about: what the evidence lacks; options:
 and values by). Name references of the evidence exactly: a record that names anything else is refused.
 - sure: true when the rows that come, whatever they are, are the answer, and nobody need look at them. An ambiguity is \
 no reason against it: the likeliest reading is answered and the others are told. Where the data cannot answer, give no \
-sql, say in `missing` what is lacking, and be sure: that is then the answer."""
+sql, say in `missing` what is lacking (it needs no options then), and be sure: that is the answer."""
 
 _BEGIN = f"""\
 You answer a question over databases by calling tools, and end with `answer`. All databases are in one read-only \
@@ -96,12 +96,15 @@ CORE_TOOLS = {
     "recover": "More about the databases: all about one table or column, or a search of names and values.",
 }
 
+NAME_IT = "name what you need of it in `missing`"
+"""For the arbiter, after how much evidence was left out: it has no `recover`."""
+
 RE2 = "Regular expressions are RE2: no lookaround."
 
 LAST_STEP = "This is the last step: call `answer` now with what you have, and say in the assumptions what is open."
 READY = """\
 {name} above is there already: its statement ran and gave rows. If they are what the records pin, call `answer` now, \
-with results ["{name}"]. Do not run it again, and look at no table to confirm it."""
+with results ["{name}"]. Do not run it again, and look further only where a check of the records needs it."""
 DOUBTED = """\
 {name} above is there already, but the checks found something. Where it does not touch the answer, call `answer` now, \
 with results ["{name}"], and say in the assumptions why; otherwise mend the statement."""

@@ -18,6 +18,7 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from coset.answering.one_cleaning import one_cleaning
 from coset.routing.view import Cleaning, EvidenceView, ViewColumn, ViewRelation, ViewTable
 
 DIALECT = "duckdb"
@@ -139,7 +140,9 @@ def _column(column: ViewColumn, table: ViewTable, shorthand: Shorthand) -> ViewC
     expression = column.expression
     if column.kind != "column" and (template := _template(expression)):
         expression = shorthand.name(inner, template, column.reference, table.sql_name)
-    cleaning = tuple(_cleaning(each, inner, column.reference, table, shorthand) for each in column.cleaning)
+    cleaning = tuple(
+        _cleaning(each, inner, column.reference, table, shorthand) for each in one_cleaning(column.cleaning)
+    )
     return dataclasses.replace(column, expression=expression, cleaning=cleaning)
 
 

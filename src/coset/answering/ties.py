@@ -1,11 +1,12 @@
 """What of a result is the answer: rows that tie beyond the places asked for, and rows that only led to it.
 
 In: a statement and its rows, or rows and the text of an answer. Out: a sentence about ties; the rows that the text
-speaks of. Runs nothing.
+speaks of, and whether it says them all. Runs nothing.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,5 +39,17 @@ def rows_of_answer(text: str, rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[An
     """The rows whose every value stands in the text; all of them where there is no text, or no such row."""
     if not text.strip() or len(rows) < 2:
         return tuple(rows)
-    told = [row for row in rows if all(value is None or plain_value(value) in text for value in row)]
+    told = [
+        row
+        for row in rows
+        if any(value is not None for value in row) and all(value is None or plain_value(value) in text for value in row)
+    ]
     return tuple(told) if told else tuple(rows)
+
+
+def says_all(text: str, rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether a text has every value of the rows, each as a word or number of its own: then they are what it says."""
+    values = {plain_value(value) for row in rows for value in row if value is not None} - {""}
+    return bool(values) and all(
+        re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(value)}(?!\w|[.,]\d)", text) is not None for value in values
+    )

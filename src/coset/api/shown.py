@@ -133,17 +133,8 @@ class Answered(Answer):
     def of(cls, answer: Answer, run: int) -> Answered:
         return cls(**_fields(answer), run=run)
 
-    @property
-    def value(self) -> Any:
-        """The answer as one value: its text, the one cell of its result, or its rows. None when it stopped."""
-        if self.stopped:
-            return None
-        if self.text or not self.rows:
-            return self.text
-        return self.rows[0][0] if len(self.rows) == len(self.columns) == 1 else [list(row) for row in self.rows]
-
     def __str__(self) -> str:
-        return f"no answer: {self.stopped}" if self.stopped else str(self.value)
+        return f"no answer: {self.stopped}" if self.stopped else self.text or str(self.value)
 
     def __repr__(self) -> str:
         return f"<answer of run {self.run}: {str(self)[:80]}>"

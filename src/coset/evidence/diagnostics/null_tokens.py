@@ -17,6 +17,8 @@ from coset.evidence.diagnostics.quoting import BLANKS, as_text, one_of, trimmed
 from coset.evidence.objects import Diagnostic
 
 MOST_TOKENS = 20
+LOOK_FIRST = "look before making it NULL"
+"""Said of a token that may be a value of its own."""
 
 
 def null_tokens(connection: duckdb.DuckDBPyConnection, relation: str, observed: Observed) -> list[Diagnostic]:
@@ -89,7 +91,7 @@ def _diagnostic(observed: Observed, group: Counter[str], doubt: bool, exact: boo
     shown = ", ".join(f"{_shown(text)} ({count:,})" for text, count in group.most_common(MOST_TOKENS))
     more = f" and {len(group) - MOST_TOKENS} more" if len(group) > MOST_TOKENS else ""
     if doubt:
-        detail = f"{shown}{more} may mean 'no value' here, or be a value of its own; look before making it NULL."
+        detail = f"{shown}{more} may mean 'no value' here, or be a value of its own; {LOOK_FIRST}."
     else:
         detail = f"{shown}{more} stand where there is no value."
     return Diagnostic(
