@@ -165,20 +165,17 @@ def valentine_scores(ours: list[Attribute], theirs: list[Attribute], name: str) 
     from valentine.algorithms import Coma, JaccardDistanceMatcher
 
     matcher = Coma(use_instances=False) if name == "coma" else JaccardDistanceMatcher()
+    # Its number must not be in a name: in renamed pairs that alone would give the match away.
+    places = [{f"{a.table} {a.column}": n for n, a in enumerate(side)} for side in (ours, theirs)]
     frames = [
-        pd.DataFrame(
-            {
-                f"{a.table}__{a.column}__{n}": list(a.samples[:8]) + [""] * (8 - len(a.samples[:8]))
-                for n, a in enumerate(side)
-            }
-        )
-        for side in (ours, theirs)
+        pd.DataFrame({name: [*side[n].samples[:8], *[""] * 8][:8] for name, n in place.items()})
+        for side, place in zip((ours, theirs), places, strict=True)
     ]
     found = valentine_match(frames, matcher)
     scores = np.zeros((len(ours), len(theirs)))
     for pair, value in found.items():
         left, right = pair.source_column, pair.target_column
-        scores[int(left.rsplit("__", 1)[1]), int(right.rsplit("__", 1)[1])] = value
+        scores[places[0][left], places[1][right]] = value
     return scores
 
 
