@@ -162,13 +162,13 @@ class AskedRun:
     def _evidence(self, more: str | None = None) -> str:
         """The view as text. It is made when it is first asked for: a run that is taken up again may not need it. `more`
         says how to get at what is left out, where that is not `recover`, which only the agent has."""
-        from coset.routing.view_text import RECOVERED, view_text
+        from coset.routing.view_text import view_text
 
         if self.view is None:
             self.view, names = shortened(self._routed())
             # A conversation that is gone on with keeps the names it has used.
             self.shorthand = Shorthand({**names.names, **self.shorthand.names})
-        return view_text(self.view, RECOVERED if more is None else more)
+        return view_text(self.view) if more is None else view_text(self.view, more)
 
     def _routed(self) -> EvidenceView:
         if self.router is None:

@@ -103,14 +103,19 @@ class Catalogue:
 
         Raises `Mistake` with the nearest names when there is none, and the source's own problem when it is down.
         """
-        written = ".".join(parts)
+        found = self.look_up(parts)
+        if found is None:
+            written = ".".join(parts)
+            listing = self._listing(parts[0], written, parts)
+            raise Mistake(self._no_such_table(listing, written, parts, self._names_of(listing)))
+        return found
+
+    def look_up(self, parts: tuple[str, ...]) -> tuple[Source, Table] | None:
+        """The same; None where the source has no table of that name."""
         self.list_sources(parts[:1])
-        listing = self._listing(parts[0], written, parts)
-        names = self._names_of(listing)
-        table = names.get(".".join(parts[1:]).lower())
-        if table is None:
-            raise Mistake(self._no_such_table(listing, written, parts, names))
-        return self.sources[listing.name], table
+        listing = self._listing(parts[0], ".".join(parts), parts)
+        table = self._names_of(listing).get(".".join(parts[1:]).lower())
+        return None if table is None else (self.sources[listing.name], table)
 
     def close(self) -> None:
         for source in self.sources.values():

@@ -134,12 +134,11 @@ def _documents(state: EvidenceState, wanted: list[str], hidden: set[str]) -> lis
     endings = "['', 's', 'es', 'd', 'ed', 'ing']"
     whole = f"len(list_filter({endings}, lambda ending: contains(words, ' ' || word || ending || ' '))) > 0"
     hits = f"len(list_filter($1::VARCHAR[], lambda word: {whole}))"
-    words = [word for word in wanted if word not in COMMON] or wanted
     rows = state.rows(
         f"SELECT reference, title, text, {hits} AS hits FROM (SELECT *, {text} AS words FROM documents) "
         "WHERE hits >= $3 AND NOT list_contains($2::VARCHAR[], coalesce(table_reference, '')) "
         f"ORDER BY hits DESC, length(text), reference LIMIT {MOST_DOCUMENTS}",
-        [words, sorted(hidden), math.ceil(NEARLY_ALL * len(words))],
+        [wanted, sorted(hidden), math.ceil(NEARLY_ALL * len(wanted))],
     )
     lines = []
     for row in rows:

@@ -8,21 +8,19 @@ listed anew.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from coset.environment.catalogue import Catalogue, SourceListing
 from coset.environment.source import Source, Table
 from coset.session.family_tables import FamilyTables
 from coset.session.pushdown import Prepared, Reference
-from coset.session.snapshots import Snapshots
 
 
 class Families:
     """Those of one session."""
 
-    def __init__(self, catalogue: Catalogue, snapshots: Snapshots) -> None:
+    def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._snapshots = snapshots
         self._held: dict[str, tuple[SourceListing, FamilyTables]] = {}
 
     def find(self, parts: tuple[str, ...]) -> tuple[Source, Table] | None:
@@ -30,27 +28,6 @@ class Families:
         families = self._of(parts[0])
         table = families.find(parts) if families is not None else None
         return (families, table) if families is not None and table is not None else None
-
-    def with_few_members(
-        self, references: list[Reference], prepare: Callable[[list[Reference]], Prepared]
-    ) -> list[Reference]:
-        """Of a family without a copy, of which the statement keeps few tables, only those are to be fetched."""
-        whole = [each for each in references if not each.stays and self._has_no_copy(each)]
-        if not whole:
-            return references
-        fetched = [dataclasses.replace(each, stays=each.stays or each in whole) for each in references]
-        few = {
-            fetch.relation
-            for fetch in prepare(fetched).fetches
-            if isinstance(fetch.source, FamilyTables) and fetch.source.keeps_few(fetch.table, fetch.scan)
-        }
-        return [dataclasses.replace(each, stays=each.stays or each.relation in few) for each in references]
-
-    def _has_no_copy(self, reference: Reference) -> bool:
-        source, table = reference.source, reference.table
-        return isinstance(source, FamilyTables) and not self._snapshots.current(
-            source, table, source.change_token(table)
-        )
 
     def _of(self, name: str) -> FamilyTables | None:
         listing = next((each for each in self._catalogue.listings.values() if each.name.lower() == name.lower()), None)
@@ -61,3 +38,21 @@ class Families:
             held = listing, FamilyTables(self._catalogue.sources[listing.name], listing.tables)
             self._held[listing.name] = held
         return held[1]
+
+
+def with_few_members(
+    references: list[Reference],
+    lacking: Collection[tuple[str, str, str]],
+    prepare: Callable[[list[Reference]], Prepared],
+) -> list[Reference]:
+    """Of a family that lacks a copy, of which the statement keeps few tables, only those are to be fetched."""
+    whole = [each for each in references if isinstance(each.source, FamilyTables) and each.relation in lacking]
+    if not whole:
+        return references
+    fetched = [dataclasses.replace(each, stays=each.stays or each in whole) for each in references]
+    few = {
+        fetch.relation
+        for fetch in prepare(fetched).fetches
+        if isinstance(fetch.source, FamilyTables) and fetch.source.keeps_few(fetch.table, fetch.scan)
+    }
+    return [dataclasses.replace(each, stays=each.stays or each.relation in few) for each in references]

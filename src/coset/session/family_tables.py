@@ -66,6 +66,27 @@ class FamilyTable:
         return conjunction([part for part in parts_of(where) if self.naming not in columns_of(part)])
 
 
+@dataclass(frozen=True)
+class _Gathering:
+    """What is read of a family, and by which connection."""
+
+    connection: duckdb.DuckDBPyConnection
+    held: FamilyTable
+    members: Sequence[tuple[str, Table]]
+    columns: Sequence[Column]
+    where: Condition | None
+
+    def outputs(self, name: str, member: Table) -> str:
+        """The columns as one member has them: in the family's types, NULL for what it lacks."""
+        there = _names_there(member)
+        outputs = []
+        for column in self.columns:
+            value = quoted(there[column.name.lower()]) if column.name.lower() in there else "NULL"
+            value = literal(name) if column.name == self.held.naming else value
+            outputs.append(f"CAST({value} AS {file_type(column.type)}) AS {quoted(column.name)}")
+        return ", ".join(outputs)
+
+
 class FamilyTables(Source):
     """The families of one source. Nothing here writes, and a source that may show no value shows none."""
 
@@ -140,10 +161,8 @@ class FamilyTables(Source):
         self, connection: duckdb.DuckDBPyConnection, held: FamilyTable, columns: Sequence[Column], scan: Scan
     ) -> Iterator[pa.RecordBatch]:
         members = () if scan.limit == 0 else held.kept(scan.where)
-        where = held.rest(scan.where)
-        gathered = self._in_place(connection, held, members, columns, where)
-        if not self._are_in_place(held):
-            gathered = self._through_source(connection, held, members, columns, where)
+        gathering = _Gathering(connection, held, members, columns, held.rest(scan.where))
+        gathered = self._in_place(gathering) if self._are_in_place(held) else self._through_source(gathering)
         ends = time.monotonic() + self.settings.limits.query_seconds
         try:
             for reader in gathered:
@@ -157,49 +176,36 @@ class FamilyTables(Source):
         finally:
             connection.close()
 
-    def _in_place(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        held: FamilyTable,
-        members: Sequence[tuple[str, Table]],
-        columns: Sequence[Column],
-        where: Condition | None,
-    ) -> Iterator[pa.RecordBatchReader]:
+    def _in_place(self, asked: _Gathering) -> Iterator[pa.RecordBatchReader]:
         """Members that DuckDB reads where they lie, many at a time."""
         attached: set[str] = set()
-        kept = f" WHERE {condition_to_sql(where, _column).sql(dialect='duckdb')}" if where is not None else ""
-        for first in range(0, len(members), AT_ONCE):
+        kept = ""
+        if asked.where is not None:
+            kept = f" WHERE {condition_to_sql(asked.where, _column).sql(dialect='duckdb')}"
+        for first in range(0, len(asked.members), AT_ONCE):
             parts = []
-            for name, member in members[first : first + AT_ONCE]:
+            for name, member in asked.members[first : first + AT_ONCE]:
                 place = self.source.in_place(member)
                 assert place is not None  # noqa: S101 - `_are_in_place` asked
                 local = in_place(self.source, member, place)
                 for alias, path in local.attach:
                     if alias not in attached:
-                        connection.execute(f"ATTACH {literal(path)} AS {quoted(alias)} (READ_ONLY, TYPE duckdb)")
+                        asked.connection.execute(f"ATTACH {literal(path)} AS {quoted(alias)} (READ_ONLY, TYPE duckdb)")
                         attached.add(alias)
-                outputs = _outputs(held, name, member, columns)
+                outputs = asked.outputs(name, member)
                 parts.append(f"SELECT {outputs} FROM (SELECT * FROM ({local.query}){kept})")
-            yield connection.sql(" UNION ALL ".join(parts)).to_arrow_reader(BATCH_ROWS)
+            yield asked.connection.sql(" UNION ALL ".join(parts)).to_arrow_reader(BATCH_ROWS)
 
-    def _through_source(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        held: FamilyTable,
-        members: Sequence[tuple[str, Table]],
-        columns: Sequence[Column],
-        where: Condition | None,
-    ) -> Iterator[pa.RecordBatchReader]:
+    def _through_source(self, asked: _Gathering) -> Iterator[pa.RecordBatchReader]:
         """Members whose rows come through the source's own client, one after the other."""
-        for name, member in members:
-            there = {each.name.lower(): each.name for each in member.columns}
-            wanted = tuple(there[each.name.lower()] for each in columns if each.name.lower() in there)
+        for name, member in asked.members:
+            there = _names_there(member)
+            wanted = tuple(there[each.name.lower()] for each in asked.columns if each.name.lower() in there)
             wanted = wanted or (member.columns[0].name,)
-            reader = self.source.read(member, Scan(columns=wanted, where=where))
-            connection.register("arriving", reader)
-            outputs = _outputs(held, name, member, columns)
-            yield connection.sql(f"SELECT {outputs} FROM arriving").to_arrow_reader(BATCH_ROWS)
-            connection.unregister("arriving")
+            asked.connection.register("arriving", self.source.read(member, Scan(columns=wanted, where=asked.where)))
+            outputs = asked.outputs(name, member)
+            yield asked.connection.sql(f"SELECT {outputs} FROM arriving").to_arrow_reader(BATCH_ROWS)
+            asked.connection.unregister("arriving")
 
     def _are_in_place(self, held: FamilyTable) -> bool:
         return all(self.source.in_place(member) is not None for _, member in held.members)
@@ -244,14 +250,9 @@ def _types(held: FamilyTable, column: str) -> set[str]:
     return {each.type for _, member in held.members for each in member.columns if each.name.lower() == column.lower()}
 
 
-def _outputs(held: FamilyTable, name: str, member: Table, columns: Sequence[Column]) -> str:
-    there = {each.name.lower(): each.name for each in member.columns}
-    outputs = []
-    for column in columns:
-        value = quoted(there[column.name.lower()]) if column.name.lower() in there else "NULL"
-        value = literal(name) if column.name == held.naming else value
-        outputs.append(f"CAST({value} AS {file_type(column.type)}) AS {quoted(column.name)}")
-    return ", ".join(outputs)
+def _names_there(member: Table) -> dict[str, str]:
+    """How a member writes its columns."""
+    return {each.name.lower(): each.name for each in member.columns}
 
 
 def _column(name: str) -> sge.Expr:

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
 from coset.environment.source import Source, Table
-from coset.errors import Mistake, NotAllowed, TableVanished
+from coset.errors import NotAllowed, TableVanished
 from coset.session import guard, pivot
-from coset.session.families import Families
+from coset.session.families import Families, with_few_members
 from coset.session.local_tables import from_copy, from_file, in_place
 from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare, relations_of
 from coset.session.result import Reading, Result, TableUse
@@ -61,7 +61,7 @@ class QuerySession:
         self._snapshots = Snapshots(environment.state_folder / "snapshots")
         self._fetched = environment.state_folder / "fetched" / f"{os.getpid()}-{id(self):x}"
         self._temporary = TemporaryTables(self._fetched / "tables")
-        self._families = Families(self.catalogue, self._snapshots)
+        self._families = Families(self.catalogue)
         self._numbers = itertools.count()
         self._progress = progress
         self._lock = threading.RLock()
@@ -135,13 +135,8 @@ class QuerySession:
     def _find(self, parts: tuple[str, ...]) -> tuple[Source, Table]:
         if parts[0].lower() == CATALOG and len(parts) > 1:
             return self._temporary, self._temporary.find(parts)
-        try:
-            return self.catalogue.find(parts)
-        except Mistake:
-            found = self._families.find(parts)
-            if found is None:
-                raise
-            return found
+        # Only `find` looks for the nearest names, which takes long in a source of thousands of tables.
+        return self.catalogue.look_up(parts) or self._families.find(parts) or self.catalogue.find(parts)
 
     def _references(self, tables: Sequence[guard.TableName]) -> list[Reference]:
         references: dict[tuple[str, str, str], Reference] = {}
@@ -161,15 +156,16 @@ class QuerySession:
         seconds: float | None,
         started: float,
     ) -> Result:
-        references = self._families.with_few_members(references, lambda each: prepare(text, tree, each, self._ask))
         tokens = {r.relation: r.source.change_token(r.table) for r in references if _is_copied(r)}
-        fresh = {
+        copies = {
             r.relation: self._snapshots.current(r.source, r.table, tokens[r.relation])
             for r in references
             if _is_copied(r)
         }
+        lacking = {relation for relation, copy in copies.items() if copy is None}
+        references = with_few_members(references, lacking, lambda each: prepare(text, tree, each, self._ask))
         prepared = Prepared(text, (), frozenset(reference.relation for reference in references))
-        if any(reference.stays for reference in references) or any(copy is None for copy in fresh.values()):
+        if any(reference.stays or reference.relation in lacking for reference in references):
             prepared = prepare(text, tree, references, self._ask)
         _refuse_values_of_schema_only(references, prepared)
         head: dict[str, Any] = {
@@ -188,7 +184,7 @@ class QuerySession:
                 head["relations"].append({"name": list(fetch.relation), "query": from_file(fetch.view, path)})
             for reference in references:
                 if not reference.stays and reference.relation in prepared.still_read:
-                    uses.append(self._local(reference, fresh.get(reference.relation), tokens, head))
+                    uses.append(self._local(reference, copies.get(reference.relation), tokens, head))
             answer, payload = self._worker.request(head, seconds)
         finally:
             for path in files:
