@@ -56,7 +56,7 @@ def role_pairs(training: TrainingSet, part: str, seed: int) -> list[Pair]:
     counts: dict[tuple[str, str], Counter[tuple[int, int]]] = {}
     for item in training.objects:
         label = item.label
-        if item.part != part or label.attribute is None or label.entity < 0 or label.database[0] == "coset":
+        if item.part != part or label.attribute is None or label.entity < 0 or label.database not in training.environments:
             continue
         role = (label.entity, label.attribute)
         counts.setdefault(label.database, Counter())[role] += 1

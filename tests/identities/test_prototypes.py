@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from coset.identities.prototypes import (
     Array,
+    Calibration,
     Prior,
     PrototypeBank,
     RealisationSettings,
@@ -223,3 +224,20 @@ def test_sensitivity_is_the_norm_of_the_root_of_the_precision() -> None:
     assert bank.sensitivities == pytest.approx([3.0, 0.5])
     for row, expected in zip(bank.precisions, bank.sensitivities, strict=True):
         assert np.linalg.norm(np.diag(np.sqrt(row)), ord=2) == pytest.approx(expected)
+
+
+def test_a_calibration_of_two_numbers_keeps_the_order_and_brings_certainties_together() -> None:
+    distance = np.array([[1.0, 9.0, 9.0, 9.0, 20.0], [1.0, 1.3, 1.3, 1.3, 2.0]])
+    plain = memberships(distance, Calibration(0.8).temperatures(distance))
+    assert plain == pytest.approx(memberships(distance, 0.8))
+    bent = memberships(distance, Calibration(0.8, 0.5).temperatures(distance))
+    assert (np.argsort(-bent, axis=1, kind="stable") == np.argsort(-plain, axis=1, kind="stable")).all()
+    assert bent[0, 0] < plain[0, 0] and bent[1, 0] > plain[1, 0]
+    # The gap of the first object is 8 and that of the second .3.
+    assert Calibration(2.0, 0.5).temperatures(distance)[:, 0] == pytest.approx([2 * 8**0.5, 2 * 0.3**0.5])
+
+
+@pytest.mark.parametrize("identities", [1, 2, 3])
+def test_a_calibration_stands_few_identities_and_ties(identities: int) -> None:
+    profile = memberships(np.ones((2, identities)), Calibration(1.0, 0.5).temperatures(np.ones((2, identities))))
+    assert profile == pytest.approx(np.full((2, identities), 1 / identities))

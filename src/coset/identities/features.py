@@ -6,7 +6,6 @@ identity it may be is not known here; names enter through the text alone, so tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -18,7 +17,7 @@ from coset.identities.value_patterns import PATTERNS, numbers_in, pattern_shares
 from coset.identities.words import words_of
 
 LONGEST_NAME, LONGEST_DESCRIPTION, SHOWN_SAMPLES, LONGEST_SAMPLE, SHOWN_NEIGHBOURS = 120, 90, 3, 20, 2
-LONGEST_HOME, HOME_TABLES = 90, 5
+LONGEST_TABLE_DESCRIPTION, SHOWN_COLUMNS = 300, 30
 LARGEST = 1e30
 """Numbers beyond it count as this one, so that squares and sums of them stay finite."""
 TYPES: tuple[str, ...] = get_args(TypeFamily)
@@ -36,36 +35,35 @@ NUMBER_NAMES: tuple[str, ...] = (
 
 
 def text_of(table: ObservedTable, column: ObservedColumn | None, position: int = 0) -> str:
-    """The object in words: its name first, then where it lies, then what else is known, the most telling first."""
-    where = _named(table.name, table.label)
+    """The object in words: its name first, then what else is known, the most telling first.
+
+    The name of the database is not told: a model learns by it which database has which entities, and errs in others.
+    """
     if column is None:
-        parts = [f"table {where}"]
-        if table.home:
-            parts.append(f"in {_cut(table.home, LONGEST_HOME)}")
-        if table.description:
-            parts.append(_cut(table.description, LONGEST_DESCRIPTION))
-        parts.append("columns " + ", ".join(_spaced(name) for name in table.names[:14]))
-        return " | ".join(parts)
-    parts = [f"{_named(column.name, column.label)} | {where}"]
+        return _text_of_table(table)
+    parts = [f"{_named(column.name, column.label)} | {_named(table.name, table.label)}"]
     if column.refers_to:
         parts.append(f"refers to {_spaced(column.refers_to[0])}")
     if column.description:
         parts.append(_cut(column.description, LONGEST_DESCRIPTION))
     parts.append(column.type)
-    if column.samples:
-        shown = [_cut(sample, LONGEST_SAMPLE) for sample in present(column.samples)[:SHOWN_SAMPLES]]
-        parts.append("; ".join(shown))
+    values = present(column.samples)[:SHOWN_SAMPLES]
+    if values:
+        # The row of numbers tells of numbers; one in the text is enough.
+        shown = values if any(letter.isalpha() for value in values for letter in value) else values[:1]
+        parts.append("; ".join(_cut(value, LONGEST_SAMPLE) for value in shown))
     beside = neighbours(table, position)
     if beside:
         parts.append("with " + ", ".join(_spaced(name) for name in beside))
     return " | ".join(parts)
 
 
-def home_of(database: str, tables: Sequence[str], name: str) -> str:
-    """The home of a table in words: its database, and a few of the tables beside it, always the same ones."""
-    beside = [other for other in tables if other != name]
-    step = max(1, len(beside) // HOME_TABLES)
-    return f"{_spaced(database)}: " + ", ".join(_spaced(other) for other in beside[::step][:HOME_TABLES])
+def _text_of_table(table: ObservedTable) -> str:
+    parts = [_named(table.name, table.label)]
+    if table.description:
+        parts.append(_cut(table.description, LONGEST_TABLE_DESCRIPTION))
+    parts.append("columns " + ", ".join(_spaced(name) for name in table.names[:SHOWN_COLUMNS]))
+    return ". ".join(parts)
 
 
 def neighbours(table: ObservedTable, here: int) -> list[str]:

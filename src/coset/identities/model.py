@@ -8,7 +8,7 @@ sentence.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -22,12 +22,13 @@ from coset.identities.features import NUMBER_NAMES, features_of
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory, load_inventory
 from coset.identities.label_model import LabelModel
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
-from coset.identities.prototypes import Prior, RealisationSettings
-from coset.identities.text_encoder import TextEncoder
+from coset.identities.prototypes import Array, Calibration, Prior, RealisationSettings, memberships
+from coset.identities.text_encoder import LONGEST_TABLE, TextEncoder, encode_in_tables
 
-VERSION = 1
-MODEL_FILE, TENSOR_FILE, TEXT_FILE, VOCABULARY_FILE, WORDS_FILE = (
-    "model.json", "identities.safetensors", "text_encoder.onnx", "vocabulary.txt", "words.safetensors",
+VERSION = 2
+MODEL_FILE, TENSOR_FILE, TEXT_FILE, TABLE_FILE, VOCABULARY_FILE, WORDS_FILE = (
+    "model.json", "identities.safetensors", "text_encoder.onnx", "table_encoder.onnx", "vocabulary.txt",
+    "words.safetensors",
 )  # fmt: skip
 
 
@@ -40,8 +41,11 @@ class CoordinateModel:
     labels: LabelModel
     settings: RealisationSettings
     opposition_margin: float
-    calibration: float = 1.0
-    """The temperature that makes memberships read as probabilities, fitted on databases that were not trained on."""
+    calibration: Calibration = field(default_factory=Calibration)
+
+    def profile(self, distance: Array) -> Array:
+        """The memberships of objects at these distances, calibrated."""
+        return memberships(distance, self.settings.temperature * self.calibration.temperatures(distance))
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class IdentityModel:
 
     inventory: Inventory
     text_encoder: TextEncoder
+    """Of columns, and of any other short text."""
+    table_encoder: TextEncoder
     coordinates: dict[Coordinate, CoordinateModel]
     name: str
     """Says which training made it; rows of a state remember it."""
@@ -62,15 +68,15 @@ def load_model(own_inventory: Path | None = None, folder: Path | None = None, th
     inventory = load_inventory(own_inventory)
     description = _description(folder)
     tensors = _tensors(folder)
-    text_encoder = TextEncoder(folder / TEXT_FILE, folder / VOCABULARY_FILE, folder / WORDS_FILE, threads)
+    text_encoder, table_encoder = text_encoders(folder, threads)
     coordinates: dict[Coordinate, CoordinateModel] = {}
     for coordinate in COORDINATES:
         trained = description["coordinates"][coordinate]
         encoder = Encoder(
             **{
-                field.name: tensors[f"{coordinate}.{field.name}"].astype(np.float64)
-                for field in fields(Encoder)
-                if f"{coordinate}.{field.name}" in tensors
+                part.name: tensors[f"{coordinate}.{part.name}"].astype(np.float64)
+                for part in fields(Encoder)
+                if f"{coordinate}.{part.name}" in tensors
             },
             lowest_precision=trained["lowest_precision"],
             highest_precision=trained["highest_precision"],
@@ -81,13 +87,19 @@ def load_model(own_inventory: Path | None = None, folder: Path | None = None, th
         )
         coordinates[coordinate] = CoordinateModel(
             encoder,
-            _aligned(prior, trained["identities"], inventory, coordinate, encoder, text_encoder),
+            _aligned(prior, trained["identities"], inventory, coordinate, encoder, text_encoder, table_encoder),
             LabelModel({(name, bool(supports)): value for name, supports, value in trained["labelers"]}),
             RealisationSettings(**trained["settings"]),
             trained["opposition_margin"],
-            trained["calibration"],
+            Calibration(**trained["calibration"]),
         )
-    return IdentityModel(inventory, text_encoder, coordinates, description["name"])
+    return IdentityModel(inventory, text_encoder, table_encoder, coordinates, description["name"])
+
+
+def text_encoders(folder: Path, threads: int = 0) -> tuple[TextEncoder, TextEncoder]:
+    """The encoder of columns and that of tables."""
+    shared = folder / VOCABULARY_FILE, folder / WORDS_FILE, threads
+    return TextEncoder(folder / TEXT_FILE, *shared), TextEncoder(folder / TABLE_FILE, *shared, LONGEST_TABLE)
 
 
 def save_model(folder: Path, model: IdentityModel) -> None:
@@ -97,19 +109,20 @@ def save_model(folder: Path, model: IdentityModel) -> None:
     tensors: dict[str, Any] = {}
     coordinates: dict[str, Any] = {}
     for coordinate, part in model.coordinates.items():
-        for field in fields(Encoder):
-            value = getattr(part.encoder, field.name)
+        for each in fields(Encoder):
+            value = getattr(part.encoder, each.name)
             if isinstance(value, np.ndarray):
-                tensors[f"{coordinate}.{field.name}"] = np.ascontiguousarray(value.astype(np.float32))
+                # Half precision is enough: what a role is turns on differences a thousand times as large.
+                tensors[f"{coordinate}.{each.name}"] = np.ascontiguousarray(value.astype(np.float16))
         tensors[f"{coordinate}.prior_centres"] = part.prior.centres.astype(np.float32)
         tensors[f"{coordinate}.prior_precisions"] = part.prior.precisions.astype(np.float32)
         coordinates[coordinate] = {
             "identities": list(model.inventory.ids(coordinate)),
             "lowest_precision": part.encoder.lowest_precision,
             "highest_precision": part.encoder.highest_precision,
-            "settings": {field.name: getattr(part.settings, field.name) for field in fields(RealisationSettings)},
+            "settings": asdict(part.settings),
             "opposition_margin": part.opposition_margin,
-            "calibration": part.calibration,
+            "calibration": asdict(part.calibration),
             "labelers": [
                 [name, supports, round(value, 4)] for (name, supports), value in part.labels.accuracies.items()
             ],
@@ -150,6 +163,7 @@ def _aligned(
     coordinate: Coordinate,
     encoder: Encoder,
     text_encoder: TextEncoder,
+    table_encoder: TextEncoder,
 ) -> Prior:
     """The prior in the inventory's order; identities without trained weights get one from their example names."""
     places = {identity: number for number, identity in enumerate(trained)}
@@ -174,7 +188,8 @@ def _aligned(
             tables = [ObservedTable(name, (ObservedColumn(name="id"), ObservedColumn(name="name"))) for name in words]
         features = features_of(ObservedEnvironment("", tuple(tables)))
         is_table = features.tables == np.arange(len(features.tables))
-        vectors = text_encoder.encode_in_tables(features.texts, features.tables, range(len(features.texts)))
+        everything = range(len(features.texts))
+        vectors = encode_in_tables(text_encoder, table_encoder, features.texts, features.tables, everything)
         embeddings, _ = encoder.encode(vectors, features.numbers)
         centres[number] = embeddings[is_table if coordinate == "entity" else ~is_table].mean(axis=0)
         precisions[number] = prior.precisions.mean(axis=0)

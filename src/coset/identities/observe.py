@@ -10,21 +10,15 @@ from collections import defaultdict
 from typing import Any
 
 from coset.evidence.state import EvidenceState
-from coset.identities.features import home_of
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 
 MOST_SAMPLES = 12
-MOST_NAMES = 200
-"""Of how many tables of a source the home of a table is made."""
 
 
 def observe(state: EvidenceState) -> ObservedEnvironment:
     """All that the state holds, by reference. A family of tables is one table of the state."""
     columns = _columns(state)
     rows = state.rows("SELECT reference, source, name, comment, rows FROM tables ORDER BY reference")
-    names: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        names[row["source"]].append(row["name"])
     tables = tuple(
         ObservedTable(
             name=row["name"],
@@ -32,7 +26,6 @@ def observe(state: EvidenceState) -> ObservedEnvironment:
             reference=row["reference"],
             description=row["comment"] or "",
             rows=row["rows"],
-            home=home_of(row["source"], names[row["source"]][:MOST_NAMES], row["name"]),
         )
         for row in rows
     )

@@ -52,8 +52,6 @@ class ObservedTable:
     label: str = ""
     description: str = ""
     rows: int | None = None
-    home: str = ""
-    """Where it lies: the name of its database and a few tables beside it."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 _BLOCK = 1024
 """So many objects at a time stay in the processor's cache."""
+NEXT, LEAST_GAP = 3, 1e-3
+"""The gap of an object is between its nearest prototype and so many next ones, and never less than this."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,28 @@ def lengths(embeddings: Array, centres: Array, roots: Array) -> Array:
     return result
 
 
-def memberships(distance: Array, temperature: float) -> Array:
+@dataclass(frozen=True)
+class Calibration:
+    """What makes memberships read as probabilities, fitted on databases that were not trained on.
+
+    Under one temperature, an object with a clear nearest prototype is surer than it should be, and one between several
+    less sure. So the temperature of an object is `factor * gap ** exponent`, with the gap between its nearest
+    prototype and the mean of the next few. With exponent 0 it is one number for all.
+    """
+
+    factor: float = 1.0
+    exponent: float = 0.0
+
+    def temperatures(self, distance: Array) -> Array:
+        """One temperature for each object, as a column."""
+        nearest = np.partition(distance, min(NEXT, distance.shape[1] - 1), axis=1)[:, : NEXT + 1]
+        nearest = np.sort(nearest, axis=1)
+        gap = nearest[:, 1:].mean(axis=1) - nearest[:, 0] if nearest.shape[1] > 1 else np.ones(len(distance))
+        result: Array = self.factor * np.maximum(gap, LEAST_GAP)[:, None] ** self.exponent
+        return result
+
+
+def memberships(distance: Array, temperature: float | Array) -> Array:
     """rho_D: the softmax of negative distances, a point of the simplex for every object."""
     scores = -distance / temperature
     scores = scores - scores.max(axis=1, keepdims=True)

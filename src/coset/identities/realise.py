@@ -21,9 +21,10 @@ from coset.identities.labelers import LABELERS
 from coset.identities.lexicon import Lexicon
 from coset.identities.model import CoordinateModel, IdentityModel
 from coset.identities.observed import ObservedEnvironment
-from coset.identities.prototypes import Array, PrototypeBank, assign, cap_support, distances, memberships, realise
+from coset.identities.prototypes import Array, PrototypeBank, assign, cap_support, distances, realise
 from coset.identities.signals import Look, Signal
 from coset.identities.teaching import Taught, learn
+from coset.identities.text_encoder import encode_in_tables
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def embed(
     )
     known = known or {}
     fresh = [number for number, digest in enumerate(digests) if digest not in known]
-    vectors = model.text_encoder.encode_in_tables(texts, features.tables, fresh)
+    vectors = encode_in_tables(model.text_encoder, model.table_encoder, texts, features.tables, fresh)
     embeddings: dict[Coordinate, Array] = {}
     precisions: dict[Coordinate, Array] = {}
     for coordinate, part in model.coordinates.items():
@@ -146,7 +147,7 @@ def realise_from_evidence(
     settings = replace(part.settings, support_cap=float("inf"))
     bank = realise(embeddings, precisions, lessons.supporting, part.prior, settings, lessons.interpolation)
     distance = distances(embeddings, bank)
-    profile = memberships(distance, part.settings.temperature * part.calibration)
+    profile = part.profile(distance)
     assignment = assign(distance)
     radius = certificates.stability_radius(distance, assignment, bank)
     conservative = certificates.conservative_radius(distance, assignment, bank)

@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 from coset.errors import CosetError
 from coset.identities.wordpieces import WordPieces
 
-WIDTH, LONGEST, BATCH = 384, 44, 64
+WIDTH, LONGEST, LONGEST_TABLE, BATCH = 384, 44, 96, 64
 Vectors = NDArray[np.float32]
 
 
 class TextEncoder:
     """An int8 MiniLM with coset's fine-tuning."""
 
-    def __init__(self, model: Path, vocabulary: Path, words: Path, threads: int = 0) -> None:
+    def __init__(self, model: Path, vocabulary: Path, words: Path, threads: int = 0, longest: int = LONGEST) -> None:
         self._model, self._vocabulary, self._words, self._threads = model, vocabulary, words, threads
+        self._longest = longest
         self._opened: tuple[Any, WordPieces, WordVectors] | None = None
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -34,7 +35,7 @@ class TextEncoder:
             return np.zeros((0, WIDTH), dtype=np.float32)
         session, pieces, words = self._open()
         distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        tokens = [pieces.encode(text, LONGEST) for text in distinct]
+        tokens = [pieces.encode(text, self._longest) for text in distinct]
         order = sorted(range(len(tokens)), key=lambda number: len(tokens[number]))
         vectors = np.empty((len(tokens), WIDTH), dtype=np.float32)
         for begin in range(0, len(order), BATCH):
@@ -46,18 +47,10 @@ class TextEncoder:
     def encode_words(self, text: str) -> tuple[Vectors, Vectors]:
         """The vector of a text, and one of length 1 for each of its tokens."""
         session, pieces, words = self._open()
-        numbers, mask = pieces.batch([pieces.encode(text, LONGEST)])
+        numbers, mask = pieces.batch([pieces.encode(text, self._longest)])
         vectors, hidden = session.run(["vectors", "hidden"], {"words": words.of(numbers), "mask": mask})
         each = hidden[0] / np.maximum(np.linalg.norm(hidden[0], axis=1, keepdims=True), 1e-9)
         return vectors[0], each
-
-    def encode_in_tables(
-        self, texts: Sequence[str], tables: Sequence[int] | NDArray[np.int64], chosen: Sequence[int]
-    ) -> Vectors:
-        """For each chosen text, its vector beside that of its table's text: what the encoders take."""
-        wanted = [texts[number] for number in chosen] + [texts[tables[number]] for number in chosen]
-        vectors = self.encode(wanted)
-        return np.hstack([vectors[: len(chosen)], vectors[len(chosen) :]])
 
     def _open(self) -> tuple[Any, WordPieces, WordVectors]:
         if self._opened is None:
@@ -76,6 +69,27 @@ class TextEncoder:
             pieces = WordPieces(self._vocabulary.read_text(encoding="utf-8").split("\n"))
             self._opened = (session, pieces, words)
         return self._opened
+
+
+def encode_in_tables(
+    columns: TextEncoder,
+    tables: TextEncoder,
+    texts: Sequence[str],
+    table_of: Sequence[int] | NDArray[np.int64],
+    chosen: Sequence[int],
+) -> Vectors:
+    """For each chosen object, its vector beside that of its table: what the encoders of the identities take.
+
+    A table is its own table. Tables have an encoder of their own: they are few, and a long text tells more of them.
+    """
+    place = {int(table_of[number]): 0 for number in chosen}
+    of_tables = tables.encode([texts[number] for number in place])
+    place = {number: at for at, number in enumerate(place)}
+    beside = of_tables[[place[int(table_of[number])] for number in chosen]]
+    own = beside.copy()
+    is_column = np.array([table_of[number] != number for number in chosen], dtype=bool)
+    own[is_column] = columns.encode([texts[number] for number in chosen if table_of[number] != number])
+    return np.hstack([own, beside])
 
 
 class WordVectors:

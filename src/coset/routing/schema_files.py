@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from coset.errors import Mistake
-from coset.identities.features import home_of
 from coset.identities.json_lines import json_lines
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 
 Key = tuple[str, str]
 """A database: corpus and name."""
-MOST_NAMES = 200
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,6 @@ def _database(entry: dict[str, Any]) -> SchemaDatabase:
             points[(link["table"], left)] = (link["ref_table"], right)
             pointed[(link["ref_table"], right)] = pointed.get((link["ref_table"], right), 0) + 1
             links.append((f"{link['table']}.{left}", f"{link['ref_table']}.{right}"))
-    names = [str(table["name"]) for table in entry["tables"]][:MOST_NAMES]
     tables = []
     for table in entry["tables"]:
         name = str(table["name"])
@@ -92,8 +89,7 @@ def _database(entry: dict[str, Any]) -> SchemaDatabase:
         )
         tables.append(
             ObservedTable(
-                name, columns, name, str(table.get("natural_name") or ""), str(table.get("description") or ""), None,
-                home_of(key[1], names, name),
+                name, columns, name, str(table.get("natural_name") or ""), str(table.get("description") or "")
             )
-        )  # fmt: skip
+        )
     return SchemaDatabase(key, ObservedEnvironment("/".join(key), tuple(tables)), tuple(links))

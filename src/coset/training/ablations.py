@@ -6,7 +6,7 @@ the text and the numbers, in training and in measuring; the flat inventory has o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,15 +14,101 @@ import numpy as np
 
 from coset.identities.features import numbers_of, text_of
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
-from coset.identities.model import CoordinateModel
+from coset.identities.label_model import signed_evidence
+from coset.identities.model import CoordinateModel, IdentityModel
 from coset.identities.observed import ObservedColumn
 from coset.identities.prototypes import RealisationSettings, distances, joint, memberships, realise
 from coset.identities.text_encoder import TextEncoder
 from coset.training.evaluate import quality
 from coset.training.fit import Database, FitSettings, fit
+from coset.training.identity_stage import Prepared, RecipeSettings, encode_seen, measured, own_signals, train_coordinate
 from coset.training.objects import Seen, TrainingObject, TrainingSet
 
 Report = Callable[[str, float], None]
+
+
+def ablations_of(
+    training: TrainingSet,
+    prepared: Prepared,
+    inventory: Inventory,
+    model: IdentityModel,
+    settings: RecipeSettings,
+    report: Report,
+) -> list[dict[str, Any]]:
+    """Every ablation is trained as the whole is, and measured on the same validation databases."""
+    no_soft = replace(settings, entity=_without_soft(settings.entity), attribute=_without_soft(settings.attribute))
+    seen: list[tuple[str, Prepared, RecipeSettings, dict[str, bool]]] = [
+        ("whole", prepared, settings, {}),
+        ("without opposition", prepared, settings, {"opposition": False}),
+        ("without support realisation (prior only)", prepared, settings, {"support": False}),
+        ("without soft profiles", prepared, no_soft, {}),
+    ]
+    for name, look in (("names only", names_only), ("values only", values_only)):
+        texts, numbers = encode_as(training, look, model.text_encoder, model.table_encoder)
+        seen.append((name, replace(prepared, texts=texts, numbers=numbers), settings, {}))
+    rows = []
+    for name, data, chosen, flags in seen:
+        row: dict[str, Any] = {"name": name}
+        models: dict[Coordinate, CoordinateModel] = {}
+        distances_of: dict[Coordinate, np.ndarray] = {}
+        for coordinate in COORDINATES:
+            if name == "whole":
+                models[coordinate] = model.coordinates[coordinate]
+                figures = None
+            else:
+                models[coordinate], figures = train_coordinate(
+                    training, data, inventory, coordinate, chosen,
+                    _named(report, name), **flags,
+                )  # fmt: skip
+            own = own_signals(data, coordinate, flags.get("opposition", True))
+            supporting, opposing, _ = signed_evidence(own, len(inventory.of(coordinate)), models[coordinate].labels)
+            if not flags.get("support", True):
+                supporting = np.zeros_like(supporting)
+            distance, targets = measured(
+                training, data, coordinate, supporting, opposing, "validation", models[coordinate]
+            )
+            found = quality(models[coordinate].profile(distance), targets)
+            row[coordinate] = figures["validation"] if figures else asdict(found)
+            distances_of[coordinate] = distance
+        columns = _columns_of_entity(training)
+        row["joint"] = joint_quality(
+            {"entity": distances_of["entity"][columns], "attribute": distances_of["attribute"]},
+            _column_targets(training, prepared),
+            models,
+            inventory,
+        )
+        rows.append(row)
+    flat = flat_quality(
+        training, prepared.texts, prepared.numbers, prepared.targets, settings.entity, settings.seed, report
+    )
+    return [*rows, {"name": "flat inventory (pairs seen in training)", "joint": flat}]
+
+
+def _without_soft(settings: FitSettings) -> FitSettings:
+    return replace(settings, objective=replace(settings.objective, soft=0.0))
+
+
+def _named(report: Report, name: str) -> Report:
+    return lambda text, share: report(f"{name}: {text}", share)
+
+
+def _validation_order(training: TrainingSet, columns_alone: bool) -> list[int]:
+    """Validation objects in the order in which `measured` gives them: database by database."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, item in enumerate(training.objects):
+        if item.part == "validation" and (item.label.attribute is not None or not columns_alone):
+            groups.setdefault(item.label.database, []).append(number)
+    return [number for _, members in sorted(groups.items()) for number in members]
+
+
+def _columns_of_entity(training: TrainingSet) -> np.ndarray:
+    """Which of the entity coordinate's validation rows are columns."""
+    return np.array([training.objects[n].column is not None for n in _validation_order(training, False)])
+
+
+def _column_targets(training: TrainingSet, prepared: Prepared) -> dict[Coordinate, np.ndarray]:
+    order = _validation_order(training, True)
+    return {coordinate: prepared.targets[coordinate][order] for coordinate in COORDINATES}
 
 
 def names_only(item: TrainingObject) -> Seen:
@@ -40,7 +126,7 @@ def names_only(item: TrainingObject) -> Seen:
 
 def values_only(item: TrainingObject) -> Seen:
     """The object without any name: type, values and keys alone."""
-    nothing = replace(item.table, name="", label="", description="", home="", columns=())
+    nothing = replace(item.table, name="", label="", description="", columns=())
     if item.column is None:
         return Seen("table", "table", numbers_of(item.table, None))
     column = replace(item.column, name="", label="", description="", refers_to=None)
@@ -48,17 +134,11 @@ def values_only(item: TrainingObject) -> Seen:
     return Seen(text_of(seen, column, 0), "table", numbers_of(item.table, column, item.position))
 
 
-def encode_seen(seen: Sequence[Seen], text_encoder: TextEncoder) -> np.ndarray:
-    """The vectors of objects beside those of their tables."""
-    vectors = text_encoder.encode([look.text for look in seen] + [look.table for look in seen])
-    return np.hstack([vectors[: len(seen)], vectors[len(seen) :]]).astype(np.float32)
-
-
 def encode_as(
-    training: TrainingSet, look: Callable[[TrainingObject], Seen], text_encoder: TextEncoder
+    training: TrainingSet, look: Callable[[TrainingObject], Seen], text_encoder: TextEncoder, table_encoder: TextEncoder
 ) -> tuple[np.ndarray, np.ndarray]:
     seen = [look(item) for item in training.objects]
-    return encode_seen(seen, text_encoder)[None], np.stack([each.numbers for each in seen])[None]
+    return encode_seen(seen, text_encoder, table_encoder)[None], np.stack([each.numbers for each in seen])[None]
 
 
 def flat_quality(
@@ -104,12 +184,7 @@ def joint_quality(
     inventory: Inventory,
 ) -> dict[str, Any]:
     """Top-1 and top-3 of pairs by the product of both coordinates, over the same columns."""
-    profiles = {
-        coordinate: memberships(
-            distances_of[coordinate], models[coordinate].settings.temperature * models[coordinate].calibration
-        )
-        for coordinate in COORDINATES
-    }
+    profiles = {coordinate: models[coordinate].profile(distances_of[coordinate]) for coordinate in COORDINATES}
     width = len(inventory.of("attribute"))
     found: list[np.ndarray] = []
     pairs = targets["entity"] * width + targets["attribute"]

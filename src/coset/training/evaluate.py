@@ -10,9 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.identities.prototypes import Array
+from coset.identities.prototypes import Array, Calibration
 
 BINS = 15
+EXPONENTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+FACTORS: tuple[float, ...] = tuple(np.exp(np.linspace(np.log(0.2), np.log(5.0), 41)).tolist())
 
 
 @dataclass(frozen=True)
@@ -52,17 +54,18 @@ def calibration_error(confidence: Array, right: NDArray[np.bool_]) -> float:
     return float(error)
 
 
-def best_temperature(distance: Array, targets: NDArray[np.int64]) -> float:
-    """The temperature under which the memberships' likelihood of the targets is highest."""
+def best_calibration(distance: Array, temperature: float, targets: NDArray[np.int64]) -> Calibration:
+    """The calibration under which the memberships' likelihood of the targets is highest."""
     known = targets >= 0
     distance, targets = distance[known], targets[known]
-    best, lowest = 1.0, np.inf
-    for temperature in np.exp(np.linspace(np.log(0.2), np.log(5.0), 81)):
-        scores = -distance / temperature
-        top = scores.max(axis=1, keepdims=True)
-        loss = float(
-            (np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0] - scores[np.arange(len(scores)), targets]).mean()
-        )
-        if loss < lowest:
-            best, lowest = float(temperature), loss
+    best, lowest = Calibration(), np.inf
+    for exponent in EXPONENTS:
+        gaps = Calibration(1.0, exponent).temperatures(distance)
+        for factor in FACTORS:
+            scores = -distance / (temperature * factor * gaps)
+            top = scores.max(axis=1, keepdims=True)
+            chosen = scores[np.arange(len(scores)), targets]
+            loss = float((np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0] - chosen).mean())
+            if loss < lowest:
+                best, lowest = Calibration(factor, exponent), loss
     return best

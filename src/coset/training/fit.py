@@ -52,6 +52,11 @@ class FitSettings:
     objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
 
 
+OF_ATTRIBUTES = FitSettings()
+OF_ENTITIES = FitSettings(epochs=10, hidden=384, embedding=96, text_dropout=0.35)
+"""What a table is about has more kinds than what a column holds, and leans more on what was fine-tuned."""
+
+
 class TorchEncoder(nn.Module):
     """`coset.identities.encoder.Encoder`, trainable."""
 

@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.identities.features import numbers_of, text_of
+from coset.identities.features import SHOWN_COLUMNS, numbers_of, text_of
 from coset.identities.inventory import Inventory
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.identities.words import words_of
 from coset.training.annotation import Key, Labelled, Part, read_annotation, split_databases
 from coset.training.corpora import read_environments, read_synonyms
 from coset.training.disguise import PREFIXES, STYLES, rename
+from coset.training.written import read_written
 
 INVENTORY: Key = ("coset", "inventory")
 POINTING = frozenset(
@@ -41,6 +42,13 @@ class TrainingObject:
     table: ObservedTable
     column: ObservedColumn | None
     position: int
+    alias: ObservedTable | None = None
+    """The same table as another team might have named it and its columns."""
+
+    def under_other_names(self) -> TrainingObject:
+        if self.alias is None:
+            return self
+        return replace(self, table=self.alias, column=self.column and self.alias.columns[self.position])
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ def read_training_set(corpus: Path, inventory: Inventory) -> TrainingSet:
         elif label.column in table.names:
             position = table.names.index(label.column)
             objects.append(TrainingObject(label, parts[label.database], table, table.columns[position], position))
-    objects += inherited_objects(objects) + inventory_objects(inventory)
+    objects += inherited_objects(objects) + inventory_objects(inventory) + written_objects(inventory)
     seen: dict[str, list[str]] = {}
     held_out: dict[Key, dict[str, list[str]]] = {}
     for (database, table_name, column), others in read_synonyms(corpus).items():
@@ -127,6 +135,10 @@ class Seen:
     table: str
     numbers: NDArray[np.float32]
 
+    @property
+    def is_table(self) -> bool:
+        return self.text == self.table
+
 
 def plain(item: TrainingObject) -> Seen:
     """The object as it is."""
@@ -138,12 +150,14 @@ def plain(item: TrainingObject) -> Seen:
 
 def variant(item: TrainingObject, generator: random.Random, synonyms: Mapping[str, Sequence[str]]) -> Seen:
     """The object with some parts hidden and its names, sometimes, in disguise."""
+    if generator.random() < 0.4:
+        item = item.under_other_names()
     disguised = generator.random() < 0.4
     style, prefix = generator.choice(STYLES), generator.choice(PREFIXES) if generator.random() < 0.1 else ""
     short = generator.choice((0.0, 0.2, 0.5))
     hide_words, hide_values = generator.random() < 0.35, generator.random() < 0.25
     hide_neighbours, hide_keys = generator.random() < 0.25, generator.random() < 0.2
-    hide_home, hide_table = generator.random() < 0.4, generator.random() < 0.1
+    hide_table = generator.random() < 0.1
 
     def other(name: str) -> str:
         return rename(name, generator, style=style, abbreviations=short, synonyms=synonyms) if disguised else name
@@ -153,9 +167,10 @@ def variant(item: TrainingObject, generator: random.Random, synonyms: Mapping[st
         name="" if hide_table and item.column is None else prefix + other(item.table.name),
         label="" if disguised or hide_words else item.table.label,
         description="" if hide_words else item.table.description,
-        home="" if hide_home else item.table.home,
     )
-    shown = [replace(column, name=other(column.name)) for column in table.columns[:16]]
+    shown = [replace(column, name=other(column.name)) for column in table.columns[:SHOWN_COLUMNS]]
+    if generator.random() < 0.5:
+        shown = [column for column in shown if generator.random() < 0.7] or shown[:1]
     if generator.random() < 0.3:
         generator.shuffle(shown)
     whole = text_of(replace(table, columns=tuple(shown)), None)
@@ -232,4 +247,15 @@ def inherited_objects(objects: Sequence[TrainingObject]) -> list[TrainingObject]
             label = Labelled(item.label.database, item.label.table, column.name, item.label.entity, None)
             found.append(TrainingObject(label, "train", item.table, column, position))
             kept += 1
+    return found
+
+
+def written_objects(inventory: Inventory) -> list[TrainingObject]:
+    """The written databases: every table and every column."""
+    found = []
+    for written in read_written(inventory):
+        found.append(TrainingObject(written.label, "train", written.table, None, -1, written.alias))
+        for position, label in enumerate(written.columns):
+            column = written.table.columns[position]
+            found.append(TrainingObject(label, "train", written.table, column, position, written.alias))
     return found

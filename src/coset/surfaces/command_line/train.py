@@ -25,7 +25,8 @@ def command(corpus: Path, out: Path, seed: int, ablations: bool) -> None:
     model card with data, split, figures and ablations.
     """
     try:
-        from coset.training.recipe import RecipeSettings, train
+        from coset.training.identity_stage import RecipeSettings
+        from coset.training.recipe import train
     except ImportError:
         raise MissingDependency("Training", "training") from None
     started, last = time.monotonic(), [0.0]

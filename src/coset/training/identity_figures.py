@@ -1,0 +1,83 @@
+"""What is told of trained identities: how much was annotated, and how far roles survive that a database is renamed.
+
+In: a training set, a model. Out: figures for the model card.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from coset.identities.inventory import COORDINATES, Coordinate, Inventory
+from coset.identities.model import IdentityModel
+from coset.identities.observed import ObservedEnvironment
+from coset.identities.realise import realise_environment
+from coset.training.annotation import FOLDER, read_annotation
+from coset.training.objects import TrainingSet, disguise_tables
+from coset.training.written import CORPUS as WRITTEN
+
+Report = Callable[[str, float], None]
+
+
+def data_figures(training: TrainingSet, inventory: Inventory) -> dict[str, Any]:
+    """How much was annotated, and how far two annotators agree."""
+    annotated = read_annotation(inventory)
+    first = {(item.label.database, item.label.table, item.label.column): item.label for item in training.objects}
+    second = [label for label in read_annotation(inventory, FOLDER / "second.tsv") if label.column is not None]
+    both = [(first[key], label) for label in second if (key := (label.database, label.table, label.column)) in first]
+    return {
+        "columns": sum(label.column is not None for label in annotated),
+        "tables": sum(label.column is None for label in annotated),
+        "databases": len({label.database for label in annotated}),
+        "parts": {part: len(training.part(part)) for part in ("train", "dev", "validation")},
+        "written": _written_figures(training),
+        "second": len(both),
+        "agreement": {
+            "entity": sum(one.entity == other.entity for one, other in both) / max(1, len(both)),
+            "attribute": sum(one.attribute == other.attribute for one, other in both) / max(1, len(both)),
+        },
+    }
+
+
+def _written_figures(training: TrainingSet) -> dict[str, int]:
+    written = [item for item in training.objects if item.label.database[0] == WRITTEN]
+    return {
+        "databases": len({item.label.database for item in written}),
+        "tables": sum(item.column is None for item in written),
+        "columns": sum(item.column is not None for item in written),
+    }
+
+
+def renamed(training: TrainingSet, model: IdentityModel, seed: int, report: Report) -> dict[str, float]:
+    """The share of validation columns that keep their top-1 identities when their whole database is renamed.
+
+    Three disguises: another case, abbreviations, and (where Spider-Syn has them) synonyms that training did not see.
+    """
+    chosen: dict[tuple[str, str], set[str]] = {}
+    for item in training.objects:
+        if item.part == "validation":
+            chosen.setdefault(item.label.database, set()).add(item.table.name)
+    kept: dict[str, list[bool]] = {}
+    for number, (key, names) in enumerate(sorted(chosen.items())):
+        report(f"renaming, database {number + 1} of {len(chosen)}", number / len(chosen))
+        whole = training.environments[key]
+        tables = tuple(replace(table, columns=table.columns[:24]) for table in whole.tables if table.name in names)
+        before = _top(ObservedEnvironment(whole.name, tables), model)
+        for disguise in ("case", "abbreviations", "synonyms"):
+            others = training.held_out_synonyms(key) if disguise == "synonyms" else None
+            if disguise == "synonyms" and not others:
+                continue
+            renamed = disguise_tables(tables, disguise, random.Random(f"{seed}:{key}:{disguise}"), others)
+            after = _top(ObservedEnvironment(whole.name, renamed), model)
+            for coordinate in COORDINATES:
+                kept.setdefault(f"{disguise} {coordinate}", []).extend(before[coordinate] == after[coordinate])
+    return {name: float(np.mean(values)) for name, values in sorted(kept.items())}
+
+
+def _top(environment: ObservedEnvironment, model: IdentityModel) -> dict[Coordinate, np.ndarray]:
+    embedded, _, realised = realise_environment(environment, model)
+    return {coordinate: part.assignment[~embedded.is_table] for coordinate, part in realised.items()}

@@ -1,0 +1,202 @@
+"""Stage 2: features and signals of all annotated objects, and one encoder, prior and calibration per coordinate.
+
+In: the training set, trained text encoders, settings. Out: coordinate models with their quality on dev and validation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coset.identities.inventory import Coordinate, Inventory
+from coset.identities.label_model import fit_label_model, signed_evidence
+from coset.identities.labelers import LABELERS
+from coset.identities.lexicon import Lexicon
+from coset.identities.model import CoordinateModel
+from coset.identities.observed import ObservedEnvironment
+from coset.identities.prototypes import RealisationSettings, distances, realise
+from coset.identities.signals import Look, Signal
+from coset.identities.text_encoder import TextEncoder, encode_in_tables
+from coset.training.evaluate import best_calibration, quality
+from coset.training.fine_tune import OF_COLUMNS, OF_TABLES, FineTuneSettings
+from coset.training.fit import OF_ATTRIBUTES, OF_ENTITIES, Database, FitSettings, fit
+from coset.training.objects import Seen, TrainingSet, plain, variant
+
+Report = Callable[[str, float], None]
+Encoders = tuple[TextEncoder, TextEncoder]
+"""Of columns and of tables."""
+VECTORS = "vectors.npz"
+
+
+@dataclass(frozen=True)
+class RecipeSettings:
+    seed: int = 1
+    variants: int = 1
+    """Disguised variants of each object that stage 2 sees beside the plain one."""
+    columns: FineTuneSettings = OF_COLUMNS
+    tables: FineTuneSettings = OF_TABLES
+    entity: FitSettings = OF_ENTITIES
+    attribute: FitSettings = OF_ATTRIBUTES
+
+    def fit_of(self, coordinate: Coordinate) -> FitSettings:
+        return self.entity if coordinate == "entity" else self.attribute
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Features, signals and targets of all annotated objects, in the order of the training set."""
+
+    texts: np.ndarray
+    numbers: np.ndarray
+    signals: list[list[Signal]]
+    targets: dict[Coordinate, np.ndarray]
+
+
+def prepare(
+    training: TrainingSet,
+    encoders: Encoders,
+    inventory: Inventory,
+    out: Path,
+    settings: RecipeSettings,
+    report: Report,
+) -> Prepared:
+    """What the quantised text encoders say of every object, plain and disguised; and what the labelers say."""
+    lexicon = Lexicon(inventory)
+    empty = ObservedEnvironment("", ())
+    signals = []
+    for item in training.objects:
+        look = Look(inventory, lexicon, empty, item.table, item.column, item.position)
+        signals.append([signal for labeler in LABELERS for signal in labeler.look(look)])
+    if (out / VECTORS).exists():
+        stored = np.load(out / VECTORS)
+        texts, numbers = stored["texts"], stored["numbers"]
+    else:
+        generator = random.Random(f"variants:{settings.seed}")
+        layers = [[plain(item) for item in training.objects]]
+        for _ in range(settings.variants):
+            layers.append([variant(item, generator, training.synonyms) for item in training.objects])
+        numbers = np.stack([np.stack([look.numbers for look in layer]) for layer in layers])
+        encoded = []
+        for number, layer in enumerate(layers):
+            report(f"encoding variant {number + 1} of {len(layers)}", number / len(layers))
+            encoded.append(encode_seen(layer, *encoders))
+        texts = np.stack(encoded)
+        np.savez(out / VECTORS, texts=texts, numbers=numbers)
+    targets: dict[Coordinate, np.ndarray] = {
+        "entity": np.array([item.label.entity for item in training.objects]),
+        "attribute": np.array(
+            [-1 if item.label.attribute is None else item.label.attribute for item in training.objects]
+        ),
+    }
+    return Prepared(texts, numbers, signals, targets)
+
+
+def train_coordinate(
+    training: TrainingSet,
+    prepared: Prepared,
+    inventory: Inventory,
+    coordinate: Coordinate,
+    settings: RecipeSettings,
+    report: Report,
+    *,
+    opposition: bool = True,
+    support: bool = True,
+) -> tuple[CoordinateModel, dict[str, Any]]:
+    """One coordinate: label model, encoder and prior, calibration on dev, quality on dev and validation."""
+    identities = len(inventory.of(coordinate))
+    own = own_signals(prepared, coordinate, opposition)
+    learning = training.part("train")
+    labels = fit_label_model([own[number] for number in learning], identities)
+    supporting, opposing, _ = signed_evidence(own, identities, labels)
+    if not support:
+        supporting = np.zeros_like(supporting)
+    if not opposition:
+        opposing = np.zeros_like(opposing)
+    databases = databases_of(training, prepared, coordinate, supporting, opposing, "train")
+    encoder, prior = fit(
+        [database for database, _ in databases], identities, settings.seed, settings.fit_of(coordinate),
+        lambda text, share: report(f"{coordinate}: {text}", share),
+    )  # fmt: skip
+    wanted = settings.fit_of(coordinate).objective
+    model = CoordinateModel(
+        encoder,
+        prior,
+        labels,
+        RealisationSettings(wanted.temperature, wanted.shrinkage, wanted.support_cap, wanted.epsilon),
+        wanted.opposition_margin,
+    )
+    distance, targets = measured(training, prepared, coordinate, supporting, opposing, "dev", model)
+    model = replace(model, calibration=best_calibration(distance, wanted.temperature, targets))
+    found: dict[str, Any] = {}
+    for part in ("dev", "validation"):
+        distance, targets = measured(training, prepared, coordinate, supporting, opposing, part, model)
+        found[part] = asdict(quality(model.profile(distance), targets))
+    return model, found
+
+
+def databases_of(
+    training: TrainingSet,
+    prepared: Prepared,
+    coordinate: Coordinate,
+    supporting: np.ndarray,
+    opposing: np.ndarray,
+    part: str,
+) -> list[tuple[Database, list[int]]]:
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, item in enumerate(training.objects):
+        target = item.label.entity if coordinate == "entity" else item.label.attribute
+        if item.part == part and target is not None and target >= 0:
+            groups.setdefault(item.label.database, []).append(number)
+    return [
+        (
+            Database(
+                prepared.texts[:, numbers], prepared.numbers[:, numbers], supporting[numbers].astype(np.float32),
+                opposing[numbers].astype(np.float32), prepared.targets[coordinate][numbers],
+            ),
+            numbers,
+        )
+        for _, numbers in sorted(groups.items())
+    ]  # fmt: skip
+
+
+def measured(
+    training: TrainingSet,
+    prepared: Prepared,
+    coordinate: Coordinate,
+    supporting: np.ndarray,
+    opposing: np.ndarray,
+    part: str,
+    model: CoordinateModel,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distances and targets of one part, each database realised by itself from its own signed evidence."""
+    found, targets = [], []
+    for database, _ in databases_of(training, prepared, coordinate, supporting, opposing, part):
+        embeddings, precisions = model.encoder.encode(database.texts[0], database.numbers[0])
+        bank = realise(embeddings, precisions, database.supporting.astype(np.float64), model.prior, model.settings)
+        found.append(distances(embeddings, bank))
+        targets.append(database.targets)
+    return np.concatenate(found), np.concatenate(targets)
+
+
+def own_signals(prepared: Prepared, coordinate: Coordinate, opposition: bool) -> list[list[Signal]]:
+    return [
+        [signal for signal in each if signal.coordinate == coordinate and (opposition or signal.supports)]
+        for each in prepared.signals
+    ]
+
+
+def encode_seen(seen: Sequence[Seen], text_encoder: TextEncoder, table_encoder: TextEncoder) -> np.ndarray:
+    """The vectors of objects beside those of their tables."""
+    columns = [look.text for look in seen if not look.is_table]
+    tables = list(dict.fromkeys(look.table for look in seen))
+    place = {text: len(columns) + number for number, text in enumerate(tables)}
+    table_of = [*(place[look.table] for look in seen if not look.is_table), *place.values()]
+    column = itertools.count()
+    chosen = [place[look.table] if look.is_table else next(column) for look in seen]
+    return encode_in_tables(text_encoder, table_encoder, [*columns, *tables], table_of, chosen)
