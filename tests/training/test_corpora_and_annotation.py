@@ -35,14 +35,13 @@ def write(folder: Path, lines: list[str]) -> None:
         out.write("\n".join(lines).encode())
 
 
-def test_a_schema_is_read_with_keys_references_and_home(tmp_path: Path) -> None:
+def test_a_schema_is_read_with_keys_and_references(tmp_path: Path) -> None:
     write(tmp_path, [json.dumps(SCHEMA)])
     environment = read_environments(tmp_path)[("own", "shop")]
     orders = environment.tables[0]
     assert orders.columns[0].is_key and orders.columns[1].refers_to == ("people", "id")
     assert environment.tables[1].columns[0].referred_by == 1
     assert orders.columns[1].label == "Buyer" and orders.columns[1].type == "whole"
-    assert orders.home == "shop: people"
 
 
 @pytest.mark.parametrize(

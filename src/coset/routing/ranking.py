@@ -28,7 +28,7 @@ TABLE_CONTEXT = (
     "alone", "best_column", "sum_of_columns", "linked_tables", "best_linked", "second_linked", "sum_linked",
     "group_best", "group_behind", "group_sum", "group_chance", "group_rank", "strong_tables", "rank", "rank_in_group",
 )  # fmt: skip
-HOLDS_VALUE = 0.5
+HOLDS_VALUE, HOLDS_MORE = 0.5, 1.0
 PARTS = ("groups", "columns_alone", "tables_alone", "columns_together", "tables_together")
 
 
@@ -90,12 +90,14 @@ class Ranker:
         # The last networks say how likely an object is needed if its group is the right one.
         right = log_chance(groups)
         own = right[found.group_at]
-        column_chance = probability(self.networks["columns_together"].logits(column_rows) + own[found.table_at])
+        anchored = found.column_features[:, COLUMN_FEATURES.index("value_anchor")]
+        columns_given = self.networks["columns_together"].logits(column_rows) + own[found.table_at]
+        column_chance = probability(columns_given + HOLDS_MORE * anchored)
         tables_given = self.networks["tables_together"].logits(table_rows)
         # The corpora hold few values, so the networks learned little of them: a column that holds a value of the
         # question is likely needed, whatever they say. Not its table: in a pool of many the same value is everywhere
         # (doing so lost .03 of the tables in the first five).
-        held = HOLDS_VALUE * found.column_features[:, COLUMN_FEATURES.index("value_anchor")]
+        held = HOLDS_VALUE * anchored
         return Ranking(
             found.tables,
             found.columns,

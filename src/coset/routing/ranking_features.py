@@ -20,6 +20,7 @@ from coset.routing.group_features import GROUP_FEATURES, group_rows, grouped
 from coset.routing.index import FACTS, RoutingIndex, Vectors
 from coset.routing.question import EncodedQuestion
 from coset.routing.request import Anchor, Demand
+from coset.routing.word_features import WORD_FEATURES, word_features
 from coset.routing.word_index import Overlap, stems_of
 
 STRONGEST_TABLES, LEADING_TABLES, LEADING_GROUPS, GROUP_TABLES = 60, 24, 10, 20
@@ -35,12 +36,12 @@ COLUMN_FEATURES = (
     "value_anchor", "name_anchor", "demand_entity", "demand_attribute", "demand_joint", "has_demand",
     *FACTS, *(f"table_{name}" for name in ("whole", "by_word", "best", "name", "behind", "group_behind")),
     "columns_in_table", "tables", "asks_how_many", "asks_who", "asks_when", "asks_where", "superlative", "has_number",
-    "question_length",
+    "question_length", *WORD_FEATURES,
 )  # fmt: skip
 TABLE_FEATURES = (
     "whole", "by_word", "name_of_object", "name_of_question", "best", "best_three", "best_by_word",
     "best_three_by_word", "best_name", "best_value", "value_anchor", "name_anchor", "coarse_behind", "group_behind",
-    "group_rank", "demand_entity", "has_demand", "columns", "tables",
+    "group_rank", "demand_entity", "has_demand", "columns", "tables", *WORD_FEATURES, "best_share", "share_of_columns",
 )  # fmt: skip
 _ASKS = (
     re.compile(r"\bhow (many|much)\b|\bnumber of\b|\bcount\b", re.I),
@@ -95,6 +96,9 @@ def candidates(
         index.table_vectors[chosen] @ question.words.T,
     )
     by_word, table_by_word = near_words.max(axis=1, initial=-1.0), table_near_words.max(axis=1, initial=-1.0)
+    own = grouped(chosen, at, index)
+    answers = word_features(near_words, own.of_column, len(own.groups))
+    table_answers = word_features(table_near_words, own.of_table, len(own.groups))
     own_whole, own_names, own_values = whole[columns], names.at(columns), values.at(columns)
     described = index.described_words.overlap(words).at(columns).of_question
     held, named = value_anchor[columns], name_anchor[columns]
@@ -121,7 +125,8 @@ def candidates(
         _greatest(own_whole, offsets), three_whole, best_by_word, three_by_word,
         _greatest(own_names.of_object, offsets), _greatest(own_values.of_question, offsets), _greatest(held, offsets),
         np.maximum(table_name[chosen], table_value[chosen]), coarse_behind, group_behind, np.log1p(group_rank),
-        table_entity, has_demand, many, all_tables,
+        table_entity, has_demand, many, all_tables, *table_answers, _greatest(answers[2], offsets),
+        np.bincount(at, weights=answers[2], minlength=count),
     )  # fmt: skip
     asks = [float(bool(pattern.search(question.text[:LONGEST]))) for pattern in _ASKS]
     rows = _rows(
@@ -132,8 +137,8 @@ def candidates(
         demand_entity * demand_attribute, has_demand, *index.facts[columns].T,
         table_whole[chosen][at], table_by_word[at], best_by_word[at], table_names.of_object[chosen][at],
         coarse_behind[at], group_behind[at], many[at], all_tables, *asks, np.log1p(len(words)),
+        *answers,
     )  # fmt: skip
-    own = grouped(chosen, at, index)
     groups = (
         group_rows(
             words, own, near_words, table_near_words, own_whole, table_whole[chosen], held, named, index

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from coset.errors import Mistake
 from coset.identities.json_lines import json_lines
 from coset.identities.observed import ObservedEnvironment, ObservedTable
 from coset.routing.schema_files import Key, read_schemas
 
+WRITTEN_QUESTIONS = Path(__file__).parent / "annotation" / "questions.jsonl.zst"
 SCHEMAS, QUESTIONS, SYNONYMS = "schemas.jsonl.zst", "questions.jsonl.zst", "synonyms.jsonl.zst"
 
 
@@ -51,6 +53,19 @@ def read_questions(folder: Path) -> Iterator[Question]:
             tuple((pair[0], pair[1]) for pair in pairs if len(pair) == 2),
             str(entry.get("sql") or ""),
         )
+
+
+def read_written_questions(path: Path = WRITTEN_QUESTIONS) -> Iterator[Question]:
+    """Questions that language models wrote over databases of the corpora that came without any."""
+    for number, entry in json_lines(path):
+        try:
+            columns = tuple((str(table), str(column)) for table, column in entry["columns"])
+            yield Question(
+                (str(entry["corpus"]), str(entry["db"])), str(entry["question"]),
+                tuple(dict.fromkeys(table for table, _ in columns)), columns,
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError) as error:
+            raise Mistake(f"'{path.name}' line {number} is not a written question: {error!r}") from None
 
 
 def read_synonyms(folder: Path) -> dict[tuple[str, str, str | None], list[str]]:

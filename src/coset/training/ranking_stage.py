@@ -24,6 +24,7 @@ from coset.routing.index import RoutingIndex
 from coset.routing.ranking import INPUTS, Network, Ranker, context, log_chance
 from coset.routing.ranking_features import COLUMN_FEATURES, TABLE_FEATURES, Candidates
 from coset.routing.schema_files import Key
+from coset.routing.word_features import WORD_FEATURES
 
 Report = Callable[[str, float], None]
 
@@ -88,11 +89,13 @@ class Example:
         return replace(self, found=found, index=index)
 
 
+COMPETITION = (*WORD_FEATURES, "best_share", "share_of_columns")
 HIDEABLE: dict[str, tuple[str, ...]] = {
     "meaning": (
         "whole", "by_word", "whole_behind", "by_word_behind", "by_word_in_table", "by_word_rank", "table_whole",
         "table_by_word", "table_best", "table_behind", "table_group_behind", "best", "best_three", "best_by_word",
         "best_three_by_word", "coarse_behind", "group_behind", "group_rank",
+        *COMPETITION,
         *(name for name in GROUP_FEATURES if name.startswith(("cover_", "table_1", "table_3", "table_6", "column_"))),
     ),
     "words": (
@@ -103,9 +106,11 @@ HIDEABLE: dict[str, tuple[str, ...]] = {
     "anchors": (
         "value_anchor", "name_anchor", *(name for name in GROUP_FEATURES if "_anchor" in name),
     ),
+    "competition": COMPETITION,
     "demand": ("demand_entity", "demand_attribute", "demand_joint", "has_demand"),
 }  # fmt: skip
-"""What an ablation may hide: numbers that come from the encoder, from shared words, from anchors, from the demand."""
+"""What an ablation may hide: numbers that come from the encoder, from shared words, from anchors, from the demand, or
+from the competition of objects for words."""
 
 
 def train_ranker(examples: Sequence[Example], seed: int, settings: RankingSettings, report: Report) -> Ranker:

@@ -21,7 +21,7 @@ from coset.routing.request import Anchor, Demand
 from coset.routing.schema_files import Key, SchemaDatabase, read_schemas
 from coset.routing.schema_routing import MARK, SchemaRouter
 from coset.training.annotation import Part, split_databases
-from coset.training.corpora import SCHEMAS, Question, read_questions
+from coset.training.corpora import SCHEMAS, Question, read_questions, read_written_questions
 from coset.training.ranking_stage import Example
 
 Report = Callable[[str, float], None]
@@ -36,6 +36,9 @@ class RoutingCorpus:
     databases: dict[Key, SchemaDatabase]
     parts: dict[Key, Part]
     questions: dict[Key, list[Question]]
+    written_for: dict[Key, SchemaDatabase]
+    """Databases of the corpora without questions, for which some were written. No validation database is among them."""
+    written: dict[Key, list[Question]]
 
     def keys(self, *parts: Part) -> list[Key]:
         return [key for key in self.databases if self.parts[key] in parts]
@@ -46,12 +49,16 @@ class RoutingCorpus:
     def for_ranker(self) -> list[Key]:
         return [key for key in self.keys("train") if kept_for_ranker(key)] + self.keys("dev")
 
+    def for_ranker_written(self) -> list[Key]:
+        """Each of them is learned from by itself. Learning from all was not better than from every fourth."""
+        return [key for key in self.written_for if self.parts[key] == "dev" or kept_for_ranker(key)]
+
     def some_questions(self, keys: Iterable[Key], most: int, seed: int) -> list[Question]:
         """At most so many of each database, always the same ones."""
         generator = np.random.default_rng(seed)
         found: list[Question] = []
         for key in sorted(keys):
-            own = self.questions[key]
+            own = self.questions.get(key) or self.written[key]
             found += [own[number] for number in sorted(generator.permutation(len(own))[:most])]
         return found
 
@@ -70,7 +77,13 @@ def read_routing_corpus(corpus: Path) -> RoutingCorpus:
         home = ("spider", question.database[1]) if question.database[0] == "spider_syn" else question.database
         if question.columns and home in schemas:
             questions.setdefault(home, []).append(replace(question, database=home))
-    return RoutingCorpus({key: schemas[key] for key in sorted(questions)}, parts, questions)
+    written: dict[Key, list[Question]] = {}
+    for question in read_written_questions():
+        key = question.database
+        if key in schemas and key not in questions and parts[key] != "validation":
+            written.setdefault(key, []).append(question)
+    asked, others = ({key: schemas[key] for key in sorted(each)} for each in (questions, written))
+    return RoutingCorpus(asked, parts, questions, others, written)
 
 
 class Pool:
