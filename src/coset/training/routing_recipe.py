@@ -215,8 +215,11 @@ def _ablations(
 def _data_figures(data: RoutingCorpus, validation: dict[str, list[Example]]) -> dict[str, Any]:
     index = validation["pooled"][0].index
     return {
-        "databases": {"encoder": len(data.for_encoder()), "ranker": len(data.for_ranker()) + len(data.for_ranker_written()),
-                      "validation": len(data.keys("validation"))},
+        "databases": {
+            "encoder": len(data.for_encoder()),
+            "ranker": len(data.for_ranker()) + len(data.for_ranker_written()),
+            "validation": len(data.keys("validation")),
+        },
         "validation_questions": len(validation["pooled"]),
         "pool": {"databases": len(index.groups), "tables": len(index.tables), "columns": len(index.columns)},
     }  # fmt: skip
