@@ -56,7 +56,9 @@ def role_pairs(training: TrainingSet, part: str, seed: int) -> list[Pair]:
     counts: dict[tuple[str, str], Counter[tuple[int, int]]] = {}
     for item in training.objects:
         label = item.label
-        if item.part != part or label.attribute is None or label.entity < 0 or label.database not in training.environments:
+        if item.part != part or label.database not in training.environments:
+            continue
+        if label.attribute is None or label.entity < 0:
             continue
         role = (label.entity, label.attribute)
         counts.setdefault(label.database, Counter())[role] += 1
