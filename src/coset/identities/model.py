@@ -188,8 +188,8 @@ def _aligned(
             tables = [ObservedTable(name, (ObservedColumn(name="id"), ObservedColumn(name="name"))) for name in words]
         features = features_of(ObservedEnvironment("", tuple(tables)))
         is_table = features.tables == np.arange(len(features.tables))
-        everything = range(len(features.texts))
-        vectors = encode_in_tables(text_encoder, table_encoder, features.texts, features.tables, everything)
+        texts_of_tables = [features.texts[table] for table in features.tables]
+        vectors = encode_in_tables(text_encoder, table_encoder, features.texts, texts_of_tables)
         embeddings, _ = encoder.encode(vectors, features.numbers)
         centres[number] = embeddings[is_table if coordinate == "entity" else ~is_table].mean(axis=0)
         precisions[number] = prior.precisions.mean(axis=0)

@@ -77,7 +77,12 @@ def embed(
     )
     known = known or {}
     fresh = [number for number, digest in enumerate(digests) if digest not in known]
-    vectors = encode_in_tables(model.text_encoder, model.table_encoder, texts, features.tables, fresh)
+    vectors = encode_in_tables(
+        model.text_encoder,
+        model.table_encoder,
+        [texts[number] for number in fresh],
+        [texts[features.tables[number]] for number in fresh],
+    )
     embeddings: dict[Coordinate, Array] = {}
     precisions: dict[Coordinate, Array] = {}
     for coordinate, part in model.coordinates.items():

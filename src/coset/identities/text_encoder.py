@@ -72,23 +72,17 @@ class TextEncoder:
 
 
 def encode_in_tables(
-    columns: TextEncoder,
-    tables: TextEncoder,
-    texts: Sequence[str],
-    table_of: Sequence[int] | NDArray[np.int64],
-    chosen: Sequence[int],
+    columns: TextEncoder, tables: TextEncoder, texts: Sequence[str], texts_of_tables: Sequence[str]
 ) -> Vectors:
-    """For each chosen object, its vector beside that of its table: what the encoders of the identities take.
+    """For each object, its vector beside that of its table: what the encoders of the identities take.
 
-    A table is its own table. Tables have an encoder of their own: they are few, and a long text tells more of them.
+    A table has the text of its table. Tables have an encoder of their own: they are few, and a long text tells more of
+    them.
     """
-    place = {int(table_of[number]): 0 for number in chosen}
-    of_tables = tables.encode([texts[number] for number in place])
-    place = {number: at for at, number in enumerate(place)}
-    beside = of_tables[[place[int(table_of[number])] for number in chosen]]
+    beside = tables.encode(texts_of_tables)
     own = beside.copy()
-    is_column = np.array([table_of[number] != number for number in chosen], dtype=bool)
-    own[is_column] = columns.encode([texts[number] for number in chosen if table_of[number] != number])
+    of_columns = [number for number, text in enumerate(texts) if text != texts_of_tables[number]]
+    own[of_columns] = columns.encode([texts[number] for number in of_columns])
     return np.hstack([own, beside])
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from coset.routing.group_features import LEADS
 from coset.routing.index import Vectors
 
 WORD_FEATURES = ("word_behind", "word_above", "word_share", "words_led")
 SHARPNESS = 20.0
 """How fast the share of a word falls with the distance to the object that answers it best: the encoder's own scale."""
-LEADS = 0.02
 
 
 def word_features(near: Vectors, of: NDArray[np.int64], count: int) -> tuple[Vectors, Vectors, Vectors, Vectors]:

@@ -14,14 +14,13 @@ import numpy as np
 
 from coset.identities.features import numbers_of, text_of
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
-from coset.identities.label_model import signed_evidence
 from coset.identities.model import CoordinateModel, IdentityModel
 from coset.identities.observed import ObservedColumn
 from coset.identities.prototypes import RealisationSettings, distances, joint, memberships, realise
 from coset.identities.text_encoder import TextEncoder
 from coset.training.evaluate import quality
 from coset.training.fit import Database, FitSettings, fit
-from coset.training.identity_stage import Prepared, RecipeSettings, encode_seen, measured, own_signals, train_coordinate
+from coset.training.identity_stage import Prepared, RecipeSettings, encode_seen, train_coordinate, weigh
 from coset.training.objects import Seen, TrainingObject, TrainingSet
 
 Report = Callable[[str, float], None]
@@ -60,13 +59,8 @@ def ablations_of(
                     training, data, inventory, coordinate, chosen,
                     _named(report, name), **flags,
                 )  # fmt: skip
-            own = own_signals(data, coordinate, flags.get("opposition", True))
-            supporting, opposing, _ = signed_evidence(own, len(inventory.of(coordinate)), models[coordinate].labels)
-            if not flags.get("support", True):
-                supporting = np.zeros_like(supporting)
-            distance, targets = measured(
-                training, data, coordinate, supporting, opposing, "validation", models[coordinate]
-            )
+            weighed = weigh(training, data, inventory, coordinate, models[coordinate].labels, **flags)
+            distance, targets = weighed.measured("validation", models[coordinate])
             found = quality(models[coordinate].profile(distance), targets)
             row[coordinate] = figures["validation"] if figures else asdict(found)
             distances_of[coordinate] = distance
@@ -93,7 +87,7 @@ def _named(report: Report, name: str) -> Report:
 
 
 def _validation_order(training: TrainingSet, columns_alone: bool) -> list[int]:
-    """Validation objects in the order in which `measured` gives them: database by database."""
+    """Validation objects in the order in which `Weighed.measured` gives them: database by database."""
     groups: dict[tuple[str, str], list[int]] = {}
     for number, item in enumerate(training.objects):
         if item.part == "validation" and (item.label.attribute is not None or not columns_alone):

@@ -5,7 +5,6 @@ In: the training set, trained text encoders, settings. Out: coordinate models wi
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from coset.identities.inventory import Coordinate, Inventory
-from coset.identities.label_model import fit_label_model, signed_evidence
+from coset.identities.label_model import LabelModel, fit_label_model, signed_evidence
 from coset.identities.labelers import LABELERS
 from coset.identities.lexicon import Lexicon
 from coset.identities.model import CoordinateModel
@@ -56,6 +55,43 @@ class Prepared:
     numbers: np.ndarray
     signals: list[list[Signal]]
     targets: dict[Coordinate, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """All objects in one coordinate with their signed evidence."""
+
+    training: TrainingSet
+    prepared: Prepared
+    coordinate: Coordinate
+    supporting: np.ndarray
+    opposing: np.ndarray
+
+    def databases(self, part: str) -> list[Database]:
+        """The objects of a part that have a target, by database."""
+        targets = self.prepared.targets[self.coordinate]
+        groups: dict[tuple[str, str], list[int]] = {}
+        for number, item in enumerate(self.training.objects):
+            if item.part == part and targets[number] >= 0:
+                groups.setdefault(item.label.database, []).append(number)
+        return [
+            Database(
+                self.prepared.texts[:, numbers], self.prepared.numbers[:, numbers],
+                self.supporting[numbers].astype(np.float32), self.opposing[numbers].astype(np.float32),
+                targets[numbers],
+            )
+            for _, numbers in sorted(groups.items())
+        ]  # fmt: skip
+
+    def measured(self, part: str, model: CoordinateModel) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and targets of one part, each database realised by itself from its own signed evidence."""
+        found, targets = [], []
+        for database in self.databases(part):
+            embeddings, precisions = model.encoder.encode(database.texts[0], database.numbers[0])
+            bank = realise(embeddings, precisions, database.supporting.astype(np.float64), model.prior, model.settings)
+            found.append(distances(embeddings, bank))
+            targets.append(database.targets)
+        return np.concatenate(found), np.concatenate(targets)
 
 
 def prepare(
@@ -109,18 +145,11 @@ def train_coordinate(
     support: bool = True,
 ) -> tuple[CoordinateModel, dict[str, Any]]:
     """One coordinate: label model, encoder and prior, calibration on dev, quality on dev and validation."""
-    identities = len(inventory.of(coordinate))
     own = own_signals(prepared, coordinate, opposition)
-    learning = training.part("train")
-    labels = fit_label_model([own[number] for number in learning], identities)
-    supporting, opposing, _ = signed_evidence(own, identities, labels)
-    if not support:
-        supporting = np.zeros_like(supporting)
-    if not opposition:
-        opposing = np.zeros_like(opposing)
-    databases = databases_of(training, prepared, coordinate, supporting, opposing, "train")
+    labels = fit_label_model([own[number] for number in training.part("train")], len(inventory.of(coordinate)))
+    weighed = weigh(training, prepared, inventory, coordinate, labels, opposition=opposition, support=support)
     encoder, prior = fit(
-        [database for database, _ in databases], identities, settings.seed, settings.fit_of(coordinate),
+        weighed.databases("train"), len(inventory.of(coordinate)), settings.seed, settings.fit_of(coordinate),
         lambda text, share: report(f"{coordinate}: {text}", share),
     )  # fmt: skip
     wanted = settings.fit_of(coordinate).objective
@@ -131,57 +160,33 @@ def train_coordinate(
         RealisationSettings(wanted.temperature, wanted.shrinkage, wanted.support_cap, wanted.epsilon),
         wanted.opposition_margin,
     )
-    distance, targets = measured(training, prepared, coordinate, supporting, opposing, "dev", model)
+    distance, targets = weighed.measured("dev", model)
     model = replace(model, calibration=best_calibration(distance, wanted.temperature, targets))
     found: dict[str, Any] = {}
     for part in ("dev", "validation"):
-        distance, targets = measured(training, prepared, coordinate, supporting, opposing, part, model)
+        distance, targets = weighed.measured(part, model)
         found[part] = asdict(quality(model.profile(distance), targets))
     return model, found
 
 
-def databases_of(
+def weigh(
     training: TrainingSet,
     prepared: Prepared,
+    inventory: Inventory,
     coordinate: Coordinate,
-    supporting: np.ndarray,
-    opposing: np.ndarray,
-    part: str,
-) -> list[tuple[Database, list[int]]]:
-    groups: dict[tuple[str, str], list[int]] = {}
-    for number, item in enumerate(training.objects):
-        target = item.label.entity if coordinate == "entity" else item.label.attribute
-        if item.part == part and target is not None and target >= 0:
-            groups.setdefault(item.label.database, []).append(number)
-    return [
-        (
-            Database(
-                prepared.texts[:, numbers], prepared.numbers[:, numbers], supporting[numbers].astype(np.float32),
-                opposing[numbers].astype(np.float32), prepared.targets[coordinate][numbers],
-            ),
-            numbers,
-        )
-        for _, numbers in sorted(groups.items())
-    ]  # fmt: skip
-
-
-def measured(
-    training: TrainingSet,
-    prepared: Prepared,
-    coordinate: Coordinate,
-    supporting: np.ndarray,
-    opposing: np.ndarray,
-    part: str,
-    model: CoordinateModel,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and targets of one part, each database realised by itself from its own signed evidence."""
-    found, targets = [], []
-    for database, _ in databases_of(training, prepared, coordinate, supporting, opposing, part):
-        embeddings, precisions = model.encoder.encode(database.texts[0], database.numbers[0])
-        bank = realise(embeddings, precisions, database.supporting.astype(np.float64), model.prior, model.settings)
-        found.append(distances(embeddings, bank))
-        targets.append(database.targets)
-    return np.concatenate(found), np.concatenate(targets)
+    labels: LabelModel,
+    *,
+    opposition: bool = True,
+    support: bool = True,
+) -> Weighed:
+    """What the labelers say in one coordinate, weighed; an ablation leaves out one side of it."""
+    own = own_signals(prepared, coordinate, opposition)
+    supporting, opposing, _ = signed_evidence(own, len(inventory.of(coordinate)), labels)
+    if not support:
+        supporting = np.zeros_like(supporting)
+    if not opposition:
+        opposing = np.zeros_like(opposing)
+    return Weighed(training, prepared, coordinate, supporting, opposing)
 
 
 def own_signals(prepared: Prepared, coordinate: Coordinate, opposition: bool) -> list[list[Signal]]:
@@ -193,10 +198,4 @@ def own_signals(prepared: Prepared, coordinate: Coordinate, opposition: bool) ->
 
 def encode_seen(seen: Sequence[Seen], text_encoder: TextEncoder, table_encoder: TextEncoder) -> np.ndarray:
     """The vectors of objects beside those of their tables."""
-    columns = [look.text for look in seen if not look.is_table]
-    tables = list(dict.fromkeys(look.table for look in seen))
-    place = {text: len(columns) + number for number, text in enumerate(tables)}
-    table_of = [*(place[look.table] for look in seen if not look.is_table), *place.values()]
-    column = itertools.count()
-    chosen = [place[look.table] if look.is_table else next(column) for look in seen]
-    return encode_in_tables(text_encoder, table_encoder, [*columns, *tables], table_of, chosen)
+    return encode_in_tables(text_encoder, table_encoder, [look.text for look in seen], [look.table for look in seen])

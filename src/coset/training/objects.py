@@ -135,10 +135,6 @@ class Seen:
     table: str
     numbers: NDArray[np.float32]
 
-    @property
-    def is_table(self) -> bool:
-        return self.text == self.table
-
 
 def plain(item: TrainingObject) -> Seen:
     """The object as it is."""

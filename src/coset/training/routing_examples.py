@@ -38,7 +38,6 @@ class RoutingCorpus:
     questions: dict[Key, list[Question]]
     written_for: dict[Key, SchemaDatabase]
     """Databases of the corpora without questions, for which some were written. No validation database is among them."""
-    written: dict[Key, list[Question]]
 
     def keys(self, *parts: Part) -> list[Key]:
         return [key for key in self.databases if self.parts[key] in parts]
@@ -58,7 +57,7 @@ class RoutingCorpus:
         generator = np.random.default_rng(seed)
         found: list[Question] = []
         for key in sorted(keys):
-            own = self.questions.get(key) or self.written[key]
+            own = self.questions[key]
             found += [own[number] for number in sorted(generator.permutation(len(own))[:most])]
         return found
 
@@ -83,7 +82,7 @@ def read_routing_corpus(corpus: Path) -> RoutingCorpus:
         if key in schemas and key not in questions and parts[key] != "validation":
             written.setdefault(key, []).append(question)
     asked, others = ({key: schemas[key] for key in sorted(each)} for each in (questions, written))
-    return RoutingCorpus(asked, parts, questions, others, written)
+    return RoutingCorpus(asked, parts, questions | written, others)
 
 
 class Pool:
