@@ -145,14 +145,14 @@ def test_features_come_in_the_order_of_the_objects() -> None:
 def test_work_for_5000_columns_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names read, as the measure of work: ten times the columns of a table, ten times the names."""
     names_read = 0
-    read_name = features.words_of
+    read_name = features.readable
 
     def counted(name: str) -> tuple[str, ...]:
         nonlocal names_read
         names_read += 1
         return read_name(name)
 
-    monkeypatch.setattr(features, "words_of", counted)
+    monkeypatch.setattr(features, "readable", counted)
     counts = []
     for width in (500, 5_000):
         names_read = 0

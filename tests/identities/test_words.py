@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coset.identities.lexicon import phrase_of
-from coset.identities.words import singular, spelled_out, words_of
+from coset.identities.words import readable, singular, spelled_out, words_of
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,13 @@ def test_names_are_split_at_case_digits_and_signs(name: str, words: str) -> None
 def test_abbreviations_are_written_in_full() -> None:
     assert spelled_out("cust_dob") == ("customer", "birth", "date")
     assert phrase_of("CUST_ADDR_2") == ("customer", "address")
+
+
+def test_words_without_vowels_and_beginnings_of_words_are_read_where_they_mean_one_word() -> None:
+    assert readable("CMPNY_Addre") == ("company", "address")
+    # Words, and forms that databases use themselves, stay as they are.
+    for name in ("customer_id", "auth_user", "css_file", "cast", "stg_orders", "no", "x1"):
+        assert readable(name) == words_of(name)
 
 
 @pytest.mark.parametrize(

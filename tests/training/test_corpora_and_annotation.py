@@ -14,7 +14,14 @@ from coset.identities.inventory import shipped_inventory
 from coset.identities.words import words_of
 from coset.training.annotation import FOLDER, read_annotation, split_databases
 from coset.training.corpora import SCHEMAS, read_environments
-from coset.training.disguise import STYLES, abbreviate, rename, restyle
+from coset.training.disguise import (
+    STYLES,
+    abbreviate,
+    read_thesaurus,
+    rename,
+    restyle,
+    shipped_thesaurus,
+)
 from coset.training.objects import inventory_objects, read_training_set, variant
 
 SCHEMA = {
@@ -114,6 +121,29 @@ def test_a_disguise_keeps_the_words_unless_it_abbreviates() -> None:
     assert (
         rename("name", generator, style="snake", abbreviations=0.0, synonyms={"name": ["full title"]}) == "full_title"
     )
+
+
+def test_the_thesaurus_gives_other_words_for_whole_names_and_for_words(tmp_path: Path) -> None:
+    path = tmp_path / "thesaurus.tsv"
+    path.write_text("first name\tgiven name\t-\nname\ttitle; label\tnm\ncustomer\tbuyer\tcst\n")
+    thesaurus, generator = read_thesaurus(path), random.Random(2)
+
+    def others(name: str, chance: float, abbreviations: float = 0.0) -> set[str]:
+        return {
+            rename(
+                name, generator, style="snake", abbreviations=abbreviations, thesaurus=thesaurus, rewording=chance
+            )
+            for _ in range(60)
+        }  # fmt: skip
+
+    assert others("first_name", 1.0) == {"given_name"}
+    assert others("customerName", 1.0) == {"buyer_title", "buyer_label"}
+    assert others("customerName", 0.0) == {"customer_name"}
+    assert "cst_name" in others("customer_name", 0.0, abbreviations=0.5)
+    path.write_text("name\ttitle\n")
+    with pytest.raises(Mistake, match="line 1 has 2 fields"):
+        read_thesaurus(path)
+    assert len(shipped_thesaurus().synonyms) > 1000
 
 
 def test_the_inventory_itself_is_training_data() -> None:

@@ -43,6 +43,13 @@ def test_a_table_comes_with_its_labels_and_under_its_other_names(tmp_path: Path)
     assert [each.table.columns[0].is_key for each in (one, two)] == [False, True]
 
 
+def test_of_some_tables_the_columns_are_names_alone(tmp_path: Path) -> None:
+    table = {"name": "t_17", "entity": "payment", "names": ["refunds"], "columns": ["id", "order_id", "amount"]}
+    (one,) = read_written(shipped_inventory(), written(tmp_path, {"db": "one", "tables": [table]}))
+    assert one.table.names == one.alias.names == ("id", "order_id", "amount")
+    assert one.alias.name == "refunds" and one.columns == (None, None, None)
+
+
 def test_what_ships_is_large_and_uses_nearly_every_identity() -> None:
     inventory = shipped_inventory()
     objects = written_objects(inventory)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, TypeFamily
 from coset.identities.value_patterns import PATTERNS, numbers_in, pattern_shares, present
-from coset.identities.words import words_of
+from coset.identities.words import readable
 
 LONGEST_NAME, LONGEST_DESCRIPTION, SHOWN_SAMPLES, LONGEST_SAMPLE, SHOWN_NEIGHBOURS = 120, 90, 3, 20, 2
 LONGEST_TABLE_DESCRIPTION, SHOWN_COLUMNS = 300, 30
@@ -155,7 +155,7 @@ def _named(name: str, label: str) -> str:
 
 
 def _spaced(name: str) -> str:
-    return " ".join(words_of(name[:LONGEST_NAME])) or name[:40]
+    return " ".join(readable(name[:LONGEST_NAME])) or name[:40]
 
 
 def _cut(text: str, longest: int) -> str:

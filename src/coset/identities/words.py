@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
+SHORT_FORMS_FILE = Path(__file__).parent / "short_forms.tsv"
+"""Forms without vowels and beginnings of the words that most databases use, where they mean one word alone."""
 _PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 ABBREVIATIONS = {
@@ -54,6 +57,19 @@ def spelled_out(name: str) -> tuple[str, ...]:
     for word in words_of(name):
         found.extend(ABBREVIATIONS.get(word, word).split())
     return tuple(found)
+
+
+@cache
+def _short_forms() -> dict[str, str]:
+    lines = SHORT_FORMS_FILE.read_text(encoding="utf-8").splitlines()
+    return dict(line.split("\t") for line in lines)
+
+
+@lru_cache(maxsize=200_000)
+def readable(name: str) -> tuple[str, ...]:
+    """The words of a name; those that are a word without its vowels, or the beginning of one, are that word."""
+    forms = _short_forms()
+    return tuple(forms.get(word, word) for word in words_of(name))
 
 
 _IRREGULAR = {

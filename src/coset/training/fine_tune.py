@@ -46,10 +46,8 @@ class FineTuneSettings:
     embedding: int = 64
 
 
-OF_COLUMNS = FineTuneSettings(epochs=2)
-OF_TABLES = FineTuneSettings(
-    layers=4, frozen=1, longest=LONGEST_TABLE, epochs=5, text_rate=1.5e-4, smoothing=0.1, average=0.997
-)
+OF_COLUMNS = FineTuneSettings(epochs=4)
+OF_TABLES = FineTuneSettings(layers=5, frozen=1, longest=LONGEST_TABLE, epochs=3, text_rate=1.5e-4, smoothing=0.1)
 
 
 class Head(nn.Module):

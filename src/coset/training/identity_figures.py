@@ -27,8 +27,9 @@ def data_figures(training: TrainingSet, inventory: Inventory) -> dict[str, Any]:
     """How much was annotated, and how far two annotators agree."""
     annotated = read_annotation(inventory)
     first = {(item.label.database, item.label.table, item.label.column): item.label for item in training.objects}
-    second = [label for label in read_annotation(inventory, FOLDER / "second.tsv") if label.column is not None]
-    both = [(first[key], label) for label in second if (key := (label.database, label.table, label.column)) in first]
+    second = read_annotation(inventory, FOLDER / "second.tsv")
+    twice = [(first[key], label) for label in second if (key := (label.database, label.table, label.column)) in first]
+    both, tables = ([pair for pair in twice if (pair[0].column is None) == of] for of in (False, True))
     return {
         "columns": sum(label.column is not None for label in annotated),
         "tables": sum(label.column is None for label in annotated),
@@ -36,9 +37,11 @@ def data_figures(training: TrainingSet, inventory: Inventory) -> dict[str, Any]:
         "parts": {part: len(training.part(part)) for part in ("train", "dev", "validation")},
         "written": _written_figures(training),
         "second": len(both),
+        "second_tables": len(tables),
         "agreement": {
             "entity": sum(one.entity == other.entity for one, other in both) / max(1, len(both)),
             "attribute": sum(one.attribute == other.attribute for one, other in both) / max(1, len(both)),
+            "tables": sum(one.entity == other.entity for one, other in tables) / max(1, len(tables)),
         },
     }
 

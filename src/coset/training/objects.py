@@ -20,7 +20,7 @@ from coset.identities.observed import ObservedColumn, ObservedEnvironment, Obser
 from coset.identities.words import words_of
 from coset.training.annotation import Key, Labelled, Part, read_annotation, split_databases
 from coset.training.corpora import read_environments, read_synonyms
-from coset.training.disguise import PREFIXES, STYLES, rename
+from coset.training.disguise import PREFIXES, STYLES, rename, shipped_thesaurus
 from coset.training.written import read_written
 
 INVENTORY: Key = ("coset", "inventory")
@@ -148,15 +148,21 @@ def variant(item: TrainingObject, generator: random.Random, synonyms: Mapping[st
     """The object with some parts hidden and its names, sometimes, in disguise."""
     if generator.random() < 0.4:
         item = item.under_other_names()
-    disguised = generator.random() < 0.4
+    disguised = generator.random() < 0.5
     style, prefix = generator.choice(STYLES), generator.choice(PREFIXES) if generator.random() < 0.1 else ""
-    short = generator.choice((0.0, 0.2, 0.5))
+    short, rewording = generator.choice((0.0, 0.3, 0.5)), generator.choice((0.0, 0.3, 0.6))
+    thesaurus = shipped_thesaurus()
     hide_words, hide_values = generator.random() < 0.35, generator.random() < 0.25
     hide_neighbours, hide_keys = generator.random() < 0.25, generator.random() < 0.2
     hide_table = generator.random() < 0.1
 
     def other(name: str) -> str:
-        return rename(name, generator, style=style, abbreviations=short, synonyms=synonyms) if disguised else name
+        if not disguised:
+            return name
+        return rename(
+            name, generator, style=style, abbreviations=short, synonyms=synonyms, thesaurus=thesaurus,
+            rewording=rewording,
+        )  # fmt: skip
 
     table = replace(
         item.table,
@@ -247,11 +253,13 @@ def inherited_objects(objects: Sequence[TrainingObject]) -> list[TrainingObject]
 
 
 def written_objects(inventory: Inventory) -> list[TrainingObject]:
-    """The written databases: every table and every column."""
+    """The written databases: every table, and every column that has its roles."""
     found = []
     for written in read_written(inventory):
         found.append(TrainingObject(written.label, "train", written.table, None, -1, written.alias))
         for position, label in enumerate(written.columns):
+            if label is None:
+                continue
             column = written.table.columns[position]
             found.append(TrainingObject(label, "train", written.table, column, position, written.alias))
     return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -37,7 +36,7 @@ from coset.training.identity_stage import Encoders, Prepared, RecipeSettings, pr
 from coset.training.model_card import model_card
 from coset.training.objects import TrainingSet, read_training_set
 from coset.training.routing_recipe import RoutingSettings, train_routing
-from coset.training.text_model import TextModel, export, export_words
+from coset.training.text_model import TextModel, export, export_words, published_pieces
 
 Report = Callable[[str, float], None]
 CARD, FIGURES = "MODEL_CARD.md", "figures.json"
@@ -82,7 +81,6 @@ def _text_stage(
     training: TrainingSet, out: Path, inventory: Inventory, settings: RecipeSettings, report: Report
 ) -> Encoders:
     published = published_minilm()
-    shutil.copyfile(published / "vocab.txt", out / VOCABULARY_FILE)
     learning = training.part("train")
     identities: dict[str, int] = {coordinate: len(inventory.of(coordinate)) for coordinate in COORDINATES}
     stages = (
@@ -99,13 +97,13 @@ def _text_stage(
         else:
             model = fine_tune(
                 training, [number for number in learning if (training.objects[number].column is None) == of_tables],
-                WordPieces((out / VOCABULARY_FILE).read_text(encoding="utf-8").split("\n")),
+                WordPieces(published_pieces(published)),
                 published / "model.safetensors", wanted, settings.seed, chosen, report, checkpoint, name,
             )  # fmt: skip
             torch.save(model.state_dict(), trained)
             checkpoint.unlink(missing_ok=True)
         export(model, out / file)
-        export_words(model, out / WORDS_FILE)
+        export_words(model, published, out / VOCABULARY_FILE, out / WORDS_FILE)
     return text_encoders(out)
 
 

@@ -37,7 +37,7 @@ from coset.training.ranking_stage import Example, RankingSettings, train_ranker
 from coset.training.retrieval import RetrievalSettings, train_retrieval
 from coset.training.routing_card import routing_card
 from coset.training.routing_examples import Examples, Pool, RoutingCorpus, read_routing_corpus
-from coset.training.text_model import TextModel, export
+from coset.training.text_model import TextModel, export, published_pieces
 
 Report = Callable[[str, float], None]
 CHECKPOINT, TRAINED, FIGURES, CARD = (
@@ -117,7 +117,7 @@ def _encoder_stage(
             model = TextModel()
             model.load_state_dict(torch.load(out / TRAINED, weights_only=True))
         else:
-            pieces = WordPieces((out / VOCABULARY_FILE).read_text(encoding="utf-8").split("\n"))
+            pieces = WordPieces(published_pieces(published))
             questions = [question for key in data.for_encoder() for question in data.questions[key]]
             environments = {key: database.environment for key, database in data.databases.items()}
             model = train_retrieval(

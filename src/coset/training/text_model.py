@@ -115,11 +115,22 @@ class WithoutWords(nn.Module):
         return self.model.pooled(hidden, mask), hidden
 
 
-def export_words(model: TextModel, path: Path) -> None:
-    """Write the vectors of the words, which no encoder changes, so that all share one file."""
+def published_pieces(published: Path) -> list[str]:
+    """The vocabulary of MiniLM as published: what models in training take."""
+    return (published / "vocab.txt").read_text(encoding="utf-8").split("\n")
+
+
+def export_words(model: TextModel, published: Path, vocabulary: Path, path: Path) -> None:
+    """Write the vectors of the words, which no encoder changes, so that all share one file, and the words beside them.
+
+    A thousand places that BERT left unused are left out of both.
+    """
     from coset.identities.text_encoder import WordVectors
 
-    WordVectors.rounded(model.words.weight.detach().numpy()).save(path)
+    pieces = published_pieces(published)[:VOCABULARY]
+    kept = [number for number, piece in enumerate(pieces) if not piece.startswith("[unused")]
+    vocabulary.write_text("\n".join(pieces[number] for number in kept) + "\n", encoding="utf-8")
+    WordVectors.rounded(model.words.weight.detach().numpy()[kept]).save(path)
 
 
 def export(model: TextModel, path: Path) -> None:

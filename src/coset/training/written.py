@@ -2,8 +2,9 @@
 lack are met in training.
 
 In: `annotation/written.jsonl.zst`, one database a line: tables and columns as in a file of schemas, each with its
-identities and, for many, the names that another team might have given. Out: observed environments, labels, and each
-table under its other names. They are trained on and never judged by. A broken line is named with its number.
+identities and, for many, the names that another team might have given. Of many tables only the entity was written:
+their columns are names alone. Out: observed tables, labels, and each table under its other names. They are trained on
+and never judged by. A broken line is named with its number.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ CORPUS = "written"
 
 @dataclass(frozen=True)
 class WrittenTable:
-    """A table, the same table under other names, and the labels of it and of its columns in their order."""
+    """A table, the same table under other names, and the labels of it and of its columns in their order, where they
+    have any."""
 
     table: ObservedTable
     alias: ObservedTable
     label: Labelled
-    columns: tuple[Labelled, ...]
+    columns: tuple[Labelled | None, ...]
 
 
 def read_written(inventory: Inventory, path: Path = FOLDER / FILE) -> Iterator[WrittenTable]:
@@ -47,8 +49,12 @@ def _table(database: Key, entry: dict[str, Any], inventory: Inventory, *, keys_t
     """Every other database tells its keys: schemas come with them and without."""
     name, entity = str(entry["name"]), inventory.position("entity", entry["entity"])
     columns: list[ObservedColumn] = []
-    labels: list[Labelled] = []
+    labels: list[Labelled | None] = []
     for column in entry["columns"]:
+        if isinstance(column, str):
+            columns.append(ObservedColumn(column))
+            labels.append(None)
+            continue
         label = Labelled(
             database, name, str(column["name"]), inventory.position("entity", column["entity"]),
             inventory.position("attribute", column["attribute"]),
@@ -71,8 +77,12 @@ def _table(database: Key, entry: dict[str, Any], inventory: Inventory, *, keys_t
 def _alias(table: ObservedTable, entry: dict[str, Any]) -> ObservedTable:
     """The table under its other names, where it has any; columns take their first and their second in turn."""
     columns = tuple(
-        replace(column, name=names[at % len(names)]) if (names := told.get("names") or ()) else column
+        replace(column, name=names[at % len(names)]) if (names := _other_names(told)) else column
         for at, (column, told) in enumerate(zip(table.columns, entry["columns"], strict=True))
     )
-    names = entry.get("names") or (table.name,)
-    return replace(table, name=str(names[len(columns) % len(names)]), columns=columns)
+    own = entry.get("names") or (table.name,)
+    return replace(table, name=str(own[len(columns) % len(own)]), columns=columns)
+
+
+def _other_names(column: dict[str, Any] | str) -> list[str]:
+    return [] if isinstance(column, str) else column.get("names") or []
