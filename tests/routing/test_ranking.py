@@ -103,6 +103,13 @@ def test_a_table_without_columns_does_no_harm(model):
     assert max(found, key=found.__getitem__) == "staff.salary"
 
 
+@pytest.mark.parametrize("tables", [(table("empty"), *SHOP), (*SHOP, table("empty"))])
+def test_a_group_without_columns_does_no_harm(model, tables):
+    odd = build_index(ObservedEnvironment("", tables), model.encoder, lambda name: "a" if name == "empty" else "shop")
+    found = scores(model, odd, "salary of staff")
+    assert max(found, key=found.__getitem__) == "staff.salary"
+
+
 def test_a_long_question_is_read_in_windows(model):
     long = encode_question("total amount of orders " * 400, model.encoder)
     short = encode_question("total amount of orders", model.encoder)

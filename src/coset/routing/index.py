@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from coset.identities.inventory import Coordinate
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, TypeFamily
 from coset.routing.schema_texts import column_text, table_text
-from coset.routing.word_index import WordIndex, stems_of
+from coset.routing.word_index import JointWordIndex, WordIndex, stems_of
 
 Vectors = NDArray[np.float32]
 TYPES: tuple[str, ...] = get_args(TypeFamily)
@@ -33,6 +33,11 @@ class GroupWords:
     descriptions: WordIndex
     values: WordIndex
     all: WordIndex
+
+    @cached_property
+    def together(self) -> JointWordIndex:
+        """In this order: names, all, descriptions, values, tables."""
+        return JointWordIndex((self.names, self.all, self.descriptions, self.values, self.tables))
 
 
 class Encoder(Protocol):
@@ -72,6 +77,16 @@ class RoutingIndex:
     @cached_property
     def column_numbers(self) -> dict[str, int]:
         return {reference: number for number, reference in enumerate(self.columns)}
+
+    @cached_property
+    def words_of_columns(self) -> JointWordIndex:
+        """In this order: their names, their descriptions, their values."""
+        return JointWordIndex((self.column_words, self.described_words, self.value_words))
+
+    @cached_property
+    def facts_by_name(self) -> Vectors:
+        """The facts, a row for each of `FACTS`."""
+        return np.ascontiguousarray(self.facts.T)
 
     @cached_property
     def group_tables(self) -> NDArray[np.int64]:

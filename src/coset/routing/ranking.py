@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.routing.group_features import GROUP_FEATURES
+from coset.routing.group_features import GROUP_FEATURES, by_owner
 from coset.routing.index import RoutingIndex, Vectors
-from coset.routing.ranking_features import COLUMN_FEATURES, TABLE_FEATURES, Candidates
+from coset.routing.ranking_features import COLUMN_FEATURES, TABLE_FEATURES, Candidates, log_of_places
 from coset.routing.table_order import order_of_tables
 
 COLUMN_CONTEXT = (
@@ -44,12 +44,12 @@ class Network:
     def logits(self, rows: Vectors) -> Vectors:
         hidden = rows - self.mean
         hidden /= self.scale
-        np.clip(hidden, -6.0, 6.0, out=hidden)
+        hidden.clip(-6.0, 6.0, out=hidden)
         for number, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             hidden = hidden @ weight
             hidden += bias
             if number < len(self.weights) - 1:
-                np.maximum(hidden, 0.0, out=hidden)
+                hidden.clip(0.0, np.inf, out=hidden)  # Twice as fast as a maximum.
         logits: Vectors = hidden[:, 0]
         return logits
 
@@ -119,53 +119,58 @@ def context(
     best, total = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
     np.maximum.at(best, at, column_chance)
     np.add.at(total, at, column_chance)
-    rank = np.empty(len(columns), dtype=np.float32)
-    rank[np.lexsort((-columns, at))] = np.arange(len(columns)) - np.searchsorted(at, np.arange(count))[at]
+    logs = log_of_places(len(columns))
+    order = (-columns).argsort(kind="stable")
     place = np.empty(len(columns), dtype=np.float32)
-    place[np.argsort(-columns, kind="stable")] = np.arange(len(columns))
+    place[order] = logs
+    rank = np.empty(len(columns), dtype=np.float32)
+    rank[by_owner(order, at, count)] = logs[np.arange(len(at)) - at.searchsorted(np.arange(count))[at]]
 
     left, right = _links(found, index)
-    linked = np.zeros((3, len(columns)), dtype=np.float32)
-    has_link = np.zeros(len(columns), dtype=np.float32)
-    has_link[left] = 1.0
-    other = table_chance[at[right]]
-    np.maximum.at(linked[0], left, other)
-    np.maximum.at(linked[1], left, column_chance[right])
-    np.maximum.at(linked[2], left, np.sqrt(other * table_chance[at[left]]))
-    degree, first, second, reach = _neighbours(at[left], at[right], table_chance, count)
+    linked = np.zeros((4, len(columns)), dtype=np.float32)
+    degree, first, second, reach = np.zeros((4, count), dtype=np.float32)
+    if len(left):
+        other = table_chance[at[right]]
+        linked[0, left] = 1.0
+        np.maximum.at(linked[1], left, other)
+        np.maximum.at(linked[2], left, column_chance[right])
+        np.maximum.at(linked[3], left, np.sqrt(other * table_chance[at[left]]))
+        degree, first, second, reach = _neighbours(at[left], at[right], table_chance, count)
 
-    group = index.group_of[found.tables]
-    group_best, group_sum = (np.zeros(len(index.groups), dtype=np.float32) for _ in range(2))
+    group, groups_here = found.group_at, len(groups)
+    group_best, group_sum = np.zeros(groups_here, dtype=np.float32), np.zeros(groups_here, dtype=np.float32)
     np.maximum.at(group_best, group, table_chance)
     np.add.at(group_sum, group, table_chance)
-    behind = group_sum[group] - float(group_sum.max(initial=0.0))
-    group_chance = log_chance(groups)[found.group_at]
-    group_rank = np.empty(len(groups), dtype=np.float32)
-    group_rank[np.argsort(-groups, kind="stable")] = np.log1p(np.arange(len(groups)))
-    group_rank = group_rank[found.group_at]
+    behind = (group_sum - group_sum.max(initial=0.0))[group]
+    group_chance = log_chance(groups)[group]
+    group_rank = np.empty(groups_here, dtype=np.float32)
+    group_rank[(-groups).argsort(kind="stable")] = np.log1p(np.arange(groups_here))
     strong = float(np.log1p((table_chance > 0.5).sum()))
+    order = (-tables).argsort(kind="stable")
     table_rank = np.empty(count, dtype=np.float32)
-    table_rank[np.argsort(-tables, kind="stable")] = np.arange(count)
+    table_rank[order] = log_of_places(count)
+    by_group = by_owner(order, group, groups_here)
     in_group = np.empty(count, dtype=np.float32)
-    by_group = np.lexsort((-tables, found.group_at))
-    in_group[by_group] = np.arange(count) - np.searchsorted(found.group_at[by_group], found.group_at[by_group])
+    owner = group[by_group]
+    in_group[by_group] = log_of_places(count)[np.arange(count) - owner.searchsorted(owner)]
+    group_best, group_sum, group_rank = group_best[group], group_sum[group], group_rank[group]
     return beside(
-        found.column_features, columns, tables[at], best[at], total[at], np.log1p(rank), has_link, linked[0],
-        linked[1], linked[2], group_best[group][at], behind[at], group_chance[at], group_rank[at], strong,
-        np.log1p(place),
+        found.column_features, columns, tables[at], best[at], total[at], rank, *linked, group_best[at], behind[at],
+        group_chance[at], group_rank[at], strong, place,
     ), beside(
-        found.table_features, tables, best, total, np.log1p(degree), first, second, reach, group_best[group], behind,
-        group_sum[group], group_chance, group_rank, strong, np.log1p(table_rank), np.log1p(in_group),
+        found.table_features, tables, best, total, np.log1p(degree), first, second, reach, group_best, behind,
+        group_sum, group_chance, group_rank, strong, table_rank, in_group,
     )  # fmt: skip
 
 
 def beside(features: Vectors, *context: Vectors | float) -> Vectors:
-    """The features with their context after them; a number stands for all rows."""
-    rows = np.empty((len(features), features.shape[1] + len(context)), dtype=np.float32)
-    rows[:, : features.shape[1]] = features
+    """The features with their context after them; a number stands for all rows. As with the features, the numbers of
+    one kind stand together in memory."""
+    together = np.empty((features.shape[1] + len(context), len(features)), dtype=np.float32)
+    together[: features.shape[1]] = features.T
     for number, column in enumerate(context, start=features.shape[1]):
-        rows[:, number] = column
-    return rows
+        together[number] = column
+    return together.T
 
 
 def log_chance(logits: Vectors) -> Vectors:
@@ -178,7 +183,7 @@ def log_chance(logits: Vectors) -> Vectors:
 
 
 def probability(logits: Vectors) -> Vectors:
-    chances: Vectors = (1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))).astype(np.float32)
+    chances: Vectors = (1.0 / (1.0 + np.exp(-logits.clip(-30.0, 30.0)))).astype(np.float32, copy=False)
     return chances
 
 
@@ -198,12 +203,13 @@ def _neighbours(
 ) -> tuple[Vectors, Vectors, Vectors, Vectors]:
     """Per table: how many tables it joins with, the two strongest of them, and their sum."""
     apart = left != right
-    pairs = np.column_stack(np.divmod(np.unique(left[apart] * count + right[apart]), max(1, count)))
-    degree = np.bincount(pairs[:, 0], minlength=count).astype(np.float32)
-    reach = np.bincount(pairs[:, 0], weights=chance[pairs[:, 1]], minlength=count).astype(np.float32)
-    order = np.lexsort((-chance[pairs[:, 1]], pairs[:, 0]))
-    owner, value = pairs[order, 0], chance[pairs[order, 1]]
-    place = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    pairs = np.sort(left[apart] * count + right[apart])
+    owner, other = np.divmod(pairs[np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]], max(1, count))
+    value = chance[other]
+    degree = np.bincount(owner, minlength=count).astype(np.float32)
+    reach = np.bincount(owner, weights=value, minlength=count).astype(np.float32)
+    value = value[np.lexsort((-value, owner))]  # Within each owner; the owners are in order already.
+    place = np.arange(len(owner)) - owner.searchsorted(owner)
     first, second = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
     first[owner[place == 0]] = value[place == 0]
     second[owner[place == 1]] = value[place == 1]

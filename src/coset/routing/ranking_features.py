@@ -16,11 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.routing.group_features import GROUP_FEATURES, group_rows, grouped
+from coset.routing.group_features import (
+    GROUP_FEATURES,
+    bounds_of,
+    by_owner,
+    first_of_each,
+    group_rows,
+    grouped,
+    highest,
+)
 from coset.routing.index import FACTS, RoutingIndex, Vectors
 from coset.routing.question import EncodedQuestion
 from coset.routing.request import Anchor, Demand
-from coset.routing.word_features import WORD_FEATURES, word_features
+from coset.routing.word_features import WORD_FEATURES, features_by_group, greatest_of_each
 from coset.routing.word_index import Overlap, stems_of
 
 STRONGEST_TABLES, LEADING_TABLES, LEADING_GROUPS, GROUP_TABLES = 60, 24, 10, 20
@@ -73,125 +81,144 @@ def candidates(
 ) -> Candidates:
     """The strongest tables by a coarse score, all their columns, and the features of both."""
     words = stems_of(question.text[:LONGEST])
-    names, table_names = index.column_words.overlap(words), index.table_words.overlap(words)
-    values = index.value_words.overlap(words)
+    column_words, table_words = index.words_of_columns.overlap(words), index.table_words.overlap(words)
     whole, table_whole = index.column_vectors @ question.whole, index.table_vectors @ question.whole
-    value_anchor, name_anchor, table_value, table_name = _anchored(anchors, index)
-    best = _segment_max(whole, index)
+    column_anchors, table_anchors, held_by_table = _anchored(anchors, index)
+    best = highest(np.array([whole, _named(column_words)]), index.begins, 0.0)
     coarse = (
-        table_whole + best + 0.5 * table_names.of_object + 0.4 * _best_name(names, index)
-        + 0.6 * _best_of_few(value_anchor, index) + 0.3 * np.maximum(table_name, table_value)
+        table_whole + best[0] + 0.5 * table_words.of_object + 0.4 * best[1] + 0.6 * held_by_table + 0.3 * table_anchors
     )  # fmt: skip
     chosen = _chosen(coarse, index)
     count = len(chosen)
     begins = index.begins[chosen]
     sizes = index.begins[chosen + 1] - begins
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    at = np.repeat(np.arange(count), sizes)
-    place = np.arange(len(at)) - offsets[at]
+    bounds = bounds_of(sizes)
+    at = np.arange(count).repeat(sizes)
+    place = np.arange(len(at)) - bounds[at]
     columns = begins[at] + place
 
-    near_words, table_near_words = (
-        index.column_vectors[columns] @ question.words.T,
-        index.table_vectors[chosen] @ question.words.T,
-    )
-    by_word, table_by_word = near_words.max(axis=1, initial=-1.0), table_near_words.max(axis=1, initial=-1.0)
+    # Tables and columns in one array are objects here: first all tables, then all columns.
     own = grouped(chosen, at, index)
-    answers = word_features(near_words, own.of_column, len(own.groups))
-    table_answers = word_features(table_near_words, own.of_table, len(own.groups))
-    own_whole, own_names, own_values = whole[columns], names.at(columns), values.at(columns)
-    described = index.described_words.overlap(words).at(columns).of_question
-    held, named = value_anchor[columns], name_anchor[columns]
+    near = _near_words(question, chosen, columns, index).take(own.order, axis=0)
+    nearest = highest(near, own.bounds, -1.0, axis=0)
+    answers = features_by_group(near, own.sizes, nearest)
+    by_words = np.concatenate(([greatest_of_each(near, -1.0)], answers)).take(own.back, axis=1)
+    for_tables, for_columns = by_words[:, :count], by_words[:, count:]
+    near_whole = np.concatenate((table_whole[chosen], whole[columns]))
+    own_table_whole, own_whole, by_word = near_whole[:count], near_whole[count:], for_columns[0]
+    shared, own_names = column_words.at(columns), table_words.at(chosen)
+    anchored = column_anchors.take(columns, axis=1)
     demand_entity, demand_attribute, table_entity = _demanded(demand, index, chosen, columns)
     has_demand = float(demand is not None and index.memberships is not None)
 
-    group = index.group_of[chosen]
-    group_sum, _ = _group_strength(coarse[chosen], group, len(index.groups))
-    leading = float(group_sum.max(initial=-9.0))
-    group_behind = group_sum[group] - leading
-    group_rank = np.argsort(np.argsort(-group_sum, kind="stable"), kind="stable")[group]
-    coarse_behind = coarse[chosen] - float(coarse[chosen].max(initial=0.0))
+    own_coarse = coarse[chosen]
+    by_coarse = by_owner((-own_coarse).argsort(kind="stable"), own.of_table, len(own.groups))
+    strength = _group_strength(own_coarse[by_coarse], own.bounds[: len(own.groups) + 1])
+    group_behind = (strength - strength.max(initial=-9.0))[own.of_table]
+    group_rank = (-strength).argsort(kind="stable").argsort(kind="stable")[own.of_table]
+    coarse_behind = own_coarse - own_coarse.max(initial=0.0)
 
-    order = np.lexsort((-by_word, at))
+    # The columns of each table by how near they are to the nearest word, and to the whole.
+    own_by_word = by_owner((-by_word).argsort(kind="stable"), at, count)
     rank_by_word = np.empty(len(at), dtype=np.float32)
-    rank_by_word[order] = place
-    best_by_word, three_by_word = _greatest(by_word, offsets), _mean_of_three(by_word[order], place, at, sizes)
-    three_whole = _mean_of_three(own_whole[np.lexsort((-own_whole, at))], place, at, sizes)
-    many = np.log1p(sizes.astype(np.float64))
-    all_tables = np.log1p(len(index.tables))
+    rank_by_word[own_by_word] = log_of_places(len(at))[place]
+    by_whole = (-near_whole).argsort(kind="stable")
+    table_of = np.concatenate((np.full(count, count), at))  # The tables themselves come after all columns.
+    own_by_whole = by_owner(by_whole, table_of, count + 1)[: len(at)]
+    three_by_word, three_whole = _means_of_three(np.array([by_word[own_by_word], near_whole[own_by_whole]]), bounds)
+    best = highest(
+        np.array([own_whole, by_word, shared.of_object[0], shared.of_question[2], anchored[0], for_columns[3]]),
+        bounds, 0.0,
+    )  # fmt: skip
+    many, all_tables = np.log1p(sizes), np.log1p(len(index.tables))
     table_rows = _rows(
         count, len(TABLE_FEATURES),
-        table_whole[chosen], table_by_word, table_names.of_object[chosen], table_names.of_question[chosen],
-        _greatest(own_whole, offsets), three_whole, best_by_word, three_by_word,
-        _greatest(own_names.of_object, offsets), _greatest(own_values.of_question, offsets), _greatest(held, offsets),
-        np.maximum(table_name[chosen], table_value[chosen]), coarse_behind, group_behind, np.log1p(group_rank),
-        table_entity, has_demand, many, all_tables, *table_answers, _greatest(answers[2], offsets),
-        np.bincount(at, weights=answers[2], minlength=count),
+        own_table_whole, for_tables[0], own_names.of_object, own_names.of_question, best[0], three_whole, best[1],
+        three_by_word, best[2:5], table_anchors[chosen], coarse_behind, group_behind, np.log1p(group_rank),
+        table_entity, has_demand, many, all_tables, for_tables[1:], best[5],
+        np.bincount(at, weights=for_columns[3], minlength=count),
     )  # fmt: skip
+    of_table = np.array(
+        [own_table_whole, for_tables[0], best[1], own_names.of_object, coarse_behind, group_behind, many]
+    ).repeat(sizes, axis=1)
     asks = [float(bool(pattern.search(question.text[:LONGEST]))) for pattern in _ASKS]
     rows = _rows(
         len(columns), len(COLUMN_FEATURES),
         own_whole, by_word, own_whole - own_whole.max(initial=-1.0), by_word - by_word.max(initial=-1.0),
-        by_word - best_by_word[at], np.log1p(rank_by_word), own_names.of_object, own_names.of_question, described,
-        own_values.of_question, own_values.of_object, held, named, demand_entity, demand_attribute,
-        demand_entity * demand_attribute, has_demand, *index.facts[columns].T,
-        table_whole[chosen][at], table_by_word[at], best_by_word[at], table_names.of_object[chosen][at],
-        coarse_behind[at], group_behind[at], many[at], all_tables, *asks, np.log1p(len(words)),
-        *answers,
+        by_word - of_table[2], rank_by_word, shared.of_object[0], shared.of_question, shared.of_object[2],
+        anchored, demand_entity, demand_attribute, demand_entity * demand_attribute, has_demand,
+        index.facts_by_name.take(columns, axis=1), of_table, all_tables, *asks, np.log1p(len(words)), for_columns[1:],
     )  # fmt: skip
-    groups = (
-        group_rows(
-            words, own, near_words, table_near_words, own_whole, table_whole[chosen], held, named, index
-        )
-        if count and len(columns) else np.zeros((len(own.groups), len(GROUP_FEATURES)), dtype=np.float32)
-    )  # fmt: skip
+    groups = np.zeros((len(own.groups), len(GROUP_FEATURES)), dtype=np.float32)
+    if len(columns):
+        descending = near_whole[by_owner(by_whole, own.stretch, len(own.sizes))]
+        groups = group_rows(words, own, nearest, descending, anchored.take(own.order[count:] - count, axis=1), index)
     return Candidates(chosen, columns, at, table_rows, rows, own.of_table, groups)
 
 
+def _near_words(
+    question: EncodedQuestion, tables: NDArray[np.int64], columns: NDArray[np.int64], index: RoutingIndex
+) -> Vectors:
+    """How near each of some tables, then of some columns, is to each word of the question."""
+    near = np.empty((len(tables) + len(columns), len(question.words)), dtype=np.float32)
+    np.matmul(index.table_vectors[tables], question.words.T, out=near[: len(tables)])
+    np.matmul(index.column_vectors[columns], question.words.T, out=near[len(tables) :])
+    return near
+
+
 def _rows(count: int, width: int, *features: NDArray[Any] | float) -> Vectors:
-    """Features side by side, one row for each object; a number stands for all of them."""
+    """Features side by side, one row for each object; a number stands for all of them, an array may hold several.
+    The numbers of one feature stand together in memory: that is how they are made, and how the networks take them."""
     together = np.empty((width, count), dtype=np.float32)
-    for number, feature in enumerate(features):
-        together[number] = feature
-    return np.ascontiguousarray(together.T)
+    number = 0
+    for feature in features:
+        several = len(feature) if isinstance(feature, np.ndarray) and feature.ndim == 2 else 1
+        together[number : number + several] = feature
+        number += several
+    return together.T
 
 
 def _chosen(coarse: Vectors, index: RoutingIndex) -> NDArray[np.int64]:
     """The candidate tables: a bridge or a code table is named by no word, but lies beside what is."""
-    order = np.argsort(-coarse, kind="stable")
-    strongest = order[:STRONGEST_TABLES]
-    if len(strongest) == len(order):
+    order = (-coarse).argsort(kind="stable")
+    if len(order) <= STRONGEST_TABLES:
         return np.arange(len(order))
-    leading = np.zeros(len(order), dtype=bool)
+    leading, wanted = np.zeros(len(order), dtype=bool), np.zeros(len(order), dtype=bool)
     leading[order[:LEADING_TABLES]] = True
-    wanted = np.zeros(len(order), dtype=bool)
-    wanted[strongest] = True
+    wanted[order[:STRONGEST_TABLES]] = True
     wanted[index.table_links[leading[index.table_links[:, 0]], 1]] = True
-    strength, place = _group_strength(coarse, index.group_of, len(index.groups))
+    by_group = by_owner(order, index.group_of, len(index.groups))
+    bounds = bounds_of(index.group_tables)
+    strength = _group_strength(coarse[by_group], bounds)
     leads = np.zeros(len(index.groups), dtype=bool)
-    leads[np.argsort(-strength, kind="stable")[:LEADING_GROUPS]] = True
-    wanted |= leads[index.group_of] & (place < GROUP_TABLES)
+    leads[(-strength).argsort(kind="stable")[:LEADING_GROUPS]] = True
+    place = np.arange(len(order)) - bounds[:-1].repeat(index.group_tables)
+    wanted[by_group[leads.repeat(index.group_tables) & (place < GROUP_TABLES)]] = True
     by_strength = order[wanted[order]]
-    so_far = np.cumsum(index.begins[by_strength + 1] - index.begins[by_strength])
+    so_far = (index.begins[by_strength + 1] - index.begins[by_strength]).cumsum()
     count = max(LEADING_TABLES, int((so_far <= MOST_COLUMNS).sum()))
     return np.sort(by_strength[:count])
 
 
-def _anchored(anchors: Sequence[Anchor], index: RoutingIndex) -> tuple[Vectors, Vectors, Vectors, Vectors]:
-    """The strongest anchor of each column and table: by value, by name."""
-    columns, tables = index.column_numbers, index.table_numbers
-    found = [np.zeros(size, dtype=np.float32) for size in (len(columns), len(columns), len(tables), len(tables))]
-    for anchor in anchors:
-        by_name = anchor.kind == "name"
-        number = columns.get(anchor.reference)
-        if number is not None:
-            row = found[1] if by_name else found[0]
+def _anchored(anchors: Sequence[Anchor], index: RoutingIndex) -> tuple[Vectors, Vectors, Vectors]:
+    """The strongest anchor of each column by value, and by name, a row each; of each table; and of the values in each
+    table's columns."""
+    columns = np.zeros((2, len(index.columns)), dtype=np.float32)
+    tables = np.zeros(len(index.tables), dtype=np.float32)
+    in_tables = np.zeros(len(index.tables), dtype=np.float32)
+    # From the weakest to the strongest, so that the last one that is written is the strongest.
+    for anchor in sorted(anchors, key=lambda each: each.score):
+        number = index.column_numbers.get(anchor.reference)
+        if number is None:
+            table = index.table_numbers.get(anchor.reference)
+            if table is not None:
+                tables[table] = anchor.score
+        elif anchor.kind == "name":
+            columns[1, number] = anchor.score
         else:
-            number = tables.get(anchor.reference)
-            row = found[3] if by_name else found[2]
-        if number is not None:
-            row[number] = max(row[number], anchor.score)
-    return found[0], found[1], found[2], found[3]
+            columns[0, number] = anchor.score
+            in_tables[index.table_of[number]] = anchor.score
+    return columns, tables, in_tables
 
 
 def _demanded(
@@ -209,57 +236,35 @@ def _demanded(
     return entity, attribute, table
 
 
-def _segment_max(values: Vectors, index: RoutingIndex) -> Vectors:
-    """The greatest value among the columns of each table; 0 for a table without columns."""
-    return _greatest(values, index.begins)
+def _named(words: Overlap) -> Vectors:
+    """How well the name of each column fits."""
+    found, own, asked = words.found[0], words.own[0], words.asked[0]
+    fit: Vectors = found / own * np.minimum(1.0, 4 * (found / asked))
+    return fit
 
 
-def _greatest(values: Vectors, offsets: NDArray[np.int64]) -> Vectors:
-    found = np.zeros(len(offsets) - 1, dtype=np.float32)
-    filled = np.flatnonzero(offsets[1:] > offsets[:-1])
-    if len(filled):
-        found[filled] = np.maximum.reduceat(values, offsets[filled])
-    return found
+def _means_of_three(descending: Vectors, bounds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Per table the mean of its three greatest values, from rows of values by table, the greatest of each first."""
+    if not descending.size:
+        return np.zeros((len(descending), len(bounds) - 1))
+    best, is_there = first_of_each(descending, bounds, 3)
+    means: NDArray[np.float64] = (best * is_there).sum(axis=1) / np.maximum(is_there.sum(axis=0), 1)
+    return means
 
 
-def _best_of_few(values: Vectors, index: RoutingIndex) -> Vectors:
-    """The same for values of which most are 0 and none is less."""
-    some = np.flatnonzero(values)
-    found = np.zeros(len(index.tables), dtype=np.float32)
-    np.maximum.at(found, index.table_of[some], values[some])
-    return found
+def log_of_places(count: int) -> Vectors:
+    """The logarithms of so many places, counted from 1."""
+    return _LOGS[:count] if count <= len(_LOGS) else np.log1p(np.arange(count, dtype=np.float32))
 
 
-def _best_name(names: Overlap, index: RoutingIndex) -> Vectors:
-    """How well the best column name of each table fits; most names have no word of the question."""
-    some = np.flatnonzero(names.found)
-    own = names.at(some)
-    found = np.zeros(len(index.tables), dtype=np.float32)
-    np.maximum.at(found, index.table_of[some], own.of_object * np.minimum(1.0, 4 * own.of_question))
-    return found
+_LOGS: Vectors = np.log1p(np.arange(2 * MOST_COLUMNS, dtype=np.float32))
 
 
-def _mean_of_three(
-    descending: Vectors, place: NDArray[np.int64], owner: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> Vectors:
-    """Per table the mean of its three greatest values, from all values by table, the greatest of each first."""
-    kept = place < 3
-    sums = np.bincount(owner[kept], weights=descending[kept], minlength=len(sizes))
-    return (sums / np.clip(sizes, 1, 3)).astype(np.float32)
-
-
-def _group_strength(
-    values: Vectors, group: NDArray[np.int64], groups: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Per group: its greatest value and half of its second greatest, so that a lone lucky table does not lead. And the
-    place of each table in its group."""
-    order = np.lexsort((-values, group))
-    owner, ordered = group[order], values[order]
-    place = np.arange(len(order)) - np.searchsorted(owner, np.arange(groups))[owner]
-    best, second = np.full(groups, -9.0), np.full(groups, np.nan)
-    first, next_to = place == 0, place == 1
-    best[owner[first]] = ordered[first]
-    second[owner[next_to]] = ordered[next_to]
-    place_of = np.empty(len(order), dtype=np.int64)
-    place_of[order] = place
-    return best + 0.5 * np.where(np.isnan(second), best - 0.3, second), place_of
+def _group_strength(descending: Vectors, bounds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Per group: its greatest value and half of its second greatest, so that a lone lucky table does not lead. The
+    values stand by group, the greatest of each first; no group is empty."""
+    if not len(descending):
+        return np.zeros(0)
+    best, is_there = first_of_each(descending, bounds, 2)
+    strength: NDArray[np.float64] = best[0] + 0.5 * np.where(is_there[1], best[1], best[0] - 0.3)
+    return strength

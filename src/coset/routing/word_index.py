@@ -54,14 +54,15 @@ def stems_of(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Per object: the share of its own words that the question has, and the share of the question's that it has."""
+    """Per object: the share of its own words that the question has, and the share of the question's that it has. Of
+    several indexes at once: a row for each of them."""
 
     found: NDArray[np.float32]
     """What the words weigh that an object and the question have in common."""
     own: NDArray[np.float32]
     """What all words of an object weigh."""
-    asked: float
-    """What all words of the question weigh."""
+    asked: NDArray[np.float32]
+    """What all words of the question weigh: one number, or one in each row."""
 
     @cached_property
     def of_object(self) -> NDArray[np.float32]:
@@ -69,11 +70,11 @@ class Overlap:
 
     @cached_property
     def of_question(self) -> NDArray[np.float32]:
-        return self.found / np.float32(self.asked)
+        return self.found / self.asked
 
     def at(self, objects: NDArray[np.int64]) -> Overlap:
         """The same for some objects alone."""
-        return Overlap(self.found[objects], self.own[objects], self.asked)
+        return Overlap(self.found.take(objects, axis=-1), self.own.take(objects, axis=-1), self.asked)
 
 
 class WordIndex:
@@ -104,12 +105,31 @@ class WordIndex:
 
     def overlap(self, words: Sequence[str]) -> Overlap:
         found = np.zeros(self.size, dtype=np.float32)
+        return Overlap(found, self._norms, np.array(self._add(words, found), dtype=np.float32))
+
+    def _add(self, words: Iterable[str], found: NDArray[np.float32]) -> float:
+        """Adds what each word weighs to the objects that have it. Answers what all of them weigh."""
         total = 0.0
         for word in dict.fromkeys(words):
             number = self._numbers.get(word)
             if number is None:
                 total += self._rarest
                 continue
-            total += float(self._weights[number])
-            found[self._owners[self._begins[number] : self._begins[number + 1]]] += self._weights[number]
-        return Overlap(found, self._norms, max(total, 1e-6))
+            weight = self._weights[number]
+            found[self._owners[self._begins[number] : self._begins[number + 1]]] += weight
+            total += float(weight)
+        return max(total, 1e-6)
+
+
+class JointWordIndex:
+    """Word indexes of the same objects side by side."""
+
+    def __init__(self, parts: Sequence[WordIndex]) -> None:
+        self._parts = parts
+        self._norms = np.stack([part._norms for part in parts])
+
+    def overlap(self, words: Sequence[str]) -> Overlap:
+        """With a row for each index."""
+        found = np.zeros(self._norms.shape, dtype=np.float32)
+        asked = [[part._add(words, row)] for part, row in zip(self._parts, found, strict=True)]
+        return Overlap(found, self._norms, np.array(asked, dtype=np.float32))

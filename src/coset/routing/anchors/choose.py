@@ -23,41 +23,48 @@ MOST_OF_PHRASE = 10
 def choose(sightings: Iterable[Sighting], most: int) -> tuple[Anchor, ...]:
     best: dict[tuple[int, int, str, str, str], Sighting] = {}
     for sighting in sightings:
+        _, first, last, _, reference, kind, _, _, value, _, _ = sighting
         # Members of a family of tables are told apart by their names alone.
-        member = (sighting.value or "") if sighting.kind == "name" else ""
-        place = (sighting.first, sighting.last, sighting.reference, _family(sighting), member)
-        if place not in best or _order(sighting) < _order(best[place]):
+        member = (value or "") if kind == "name" else ""
+        place = (first, last, reference, "literal" if kind in LITERALS else kind, member)
+        known = best.get(place)
+        if known is None or _order(sighting) < _order(known):
             best[place] = sighting
-    solid = {_alike(each) for each in best.values() if each.score >= SOLID and each.kind not in ("number", "document")}
+    alike = [(each.first, each.last, each.kind, each.match) for each in best.values()]
+    solid = {
+        like
+        for like, each in zip(alike, best.values(), strict=True)
+        if each.score >= SOLID and each.kind not in ("number", "document")
+    }
     # What lies around it is the same for all objects of a phrase that were found alike.
-    shares = {alike: _share(alike, solid) for alike in {_alike(sighting) for sighting in best.values()}}
-    weighed = [(sighting.score * shares[_alike(sighting)], sighting) for sighting in best.values()]
-    ordered = sorted(
-        ((score, sighting) for score, sighting in weighed if score >= LEAST_SCORE),
-        key=lambda item: (-round(item[0], 6), item[1].first, -item[1].last, item[1].reference, item[1].kind,
-                          item[1].value or ""),
-    )  # fmt: skip
+    shares = {like: _share(like, solid) for like in set(alike)}
+    weighed = [(each.score * shares[like], each) for like, each in zip(alike, best.values(), strict=True)]
+    # What comes first in a row decides; the number keeps equals as they are.
+    ordered = sorted([
+        (-round(score, 6), each.first, -each.last, each.reference, each.kind, each.value or "", number)
+        for number, (score, each) in enumerate(weighed)
+        if score >= LEAST_SCORE
+    ])  # fmt: skip
     chosen: list[Anchor] = []
     counts: dict[tuple[int, int], int] = {}
     seen: set[tuple[str, str, str | None]] = set()
-    for score, sighting in ordered:
-        span = (sighting.first, sighting.last)
+    for *_, number in ordered:
+        score, sighting = weighed[number]
+        phrase, first, last, _, reference, kind, _, _, value, _, _ = sighting
+        span = (first, last)
         # A mention in texts has no value of its own: what is mentioned tells it apart.
-        said = sighting.phrase if sighting.kind == "value" and sighting.value is None else sighting.value
-        same = (sighting.reference, _family(sighting), said)
+        said = phrase if kind == "value" and value is None else value
+        same = (reference, "literal" if kind in LITERALS else kind, said)
+        count = counts.get(span, 0)
         # The same thing said twice, or by a part of the phrase that named it already, is one anchor.
-        if same in seen or counts.get(span, 0) >= MOST_OF_PHRASE:
+        if same in seen or count >= MOST_OF_PHRASE:
             continue
         seen.add(same)
-        counts[span] = counts.get(span, 0) + 1
+        counts[span] = count + 1
         chosen.append(sighting.anchor(score))
         if len(chosen) == most:
             break
     return tuple(chosen)
-
-
-def _family(sighting: Sighting) -> str:
-    return "literal" if sighting.kind in LITERALS else sighting.kind
 
 
 def _order(sighting: Sighting) -> tuple[float, str, str]:
@@ -65,10 +72,6 @@ def _order(sighting: Sighting) -> tuple[float, str, str]:
 
 
 Alike = tuple[int, int, AnchorKind, AnchorMatch]
-
-
-def _alike(sighting: Sighting) -> Alike:
-    return (sighting.first, sighting.last, sighting.kind, sighting.match)
 
 
 def _share(alike: Alike, solid: Iterable[Alike]) -> float:

@@ -111,7 +111,11 @@ def _is_backwards(dates: DateRange) -> bool:
 def _singles(text: str) -> list[tuple[int, int, DateRange]]:
     """Each date or span by itself; the more exact reading of a place wins."""
     found: list[tuple[int, int, DateRange]] = []
-    for pattern, read in _READINGS:
+    lower, plain = text.lower(), text.isascii()
+    for needs, pattern, read in _READINGS:
+        # Most questions have no part of most dates. A pattern may take letters of other scripts for plain ones.
+        if plain and not any(part in lower for part in needs):
+            continue
         for match in pattern.finditer(text):
             if any(match.start() < end and match.end() > begin for begin, end, _ in found):
                 continue
@@ -198,25 +202,27 @@ def _a_year(match: re.Match[str]) -> Iterator[DateRange]:
     yield _days(int(match["year"]), 1, 12)
 
 
-_PATTERNS: tuple[tuple[str, Callable[[re.Match[str]], Iterator[DateRange]]], ...] = (
-    (rf"{_YEAR}-(?P<number>\d{{2}})-(?P<day>\d{{2}})(?:[T ]\d{{2}}:\d{{2}}(?::\d{{2}})?)?", _iso),
-    (rf"(?P<one>\d{{1,2}})[/.](?P<two>\d{{1,2}})[/.]{_YEAR}", _slashes),
-    (rf"{_PLACE}\s+week\s+(?:of|in)\s+{_MONTH},?\s+{_YEAR}", _week),
-    (rf"{_MONTH}\s+{_DAY}\s?[-–]\s?(?P<until>\d{{1,2}}),?\s+{_YEAR}", _a_span_of_days),
-    (rf"{_MONTH}\s+{_DAY},?\s+{_YEAR}", _a_day),
-    (rf"{_DAY}\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}", _a_day),
-    (rf"Q(?P<quarter>[1-4])[\s/,-]*(?:of\s+)?{_YEAR}", _quarter),
-    (rf"{_YEAR}[\s/-]*Q(?P<quarter>[1-4])", _quarter),
-    (rf"{_PLACE}\s+quarter\s+(?:of\s+|in\s+)?{_YEAR}", _quarter),
-    (rf"H(?P<half>[12])[\s/-]*{_YEAR}", _half),
-    (rf"{_PLACE}\s+half\s+(?:of\s+|in\s+)?{_YEAR}", _half),
-    (rf"{_MONTH}(?:,?\s+|\s+of\s+|-){_YEAR}", _a_month),
-    (rf"{_YEAR}-(?P<number>0[1-9]|1[0-2])", _numbered_month),
-    (r"(?P<year>(?:1[5-9]|20)\d0)['’]?s", _decade),
+_A_MONTH = tuple(dict.fromkeys(name[:3] for name in _MONTHS))
+_PATTERNS: tuple[tuple[tuple[str, ...], str, Callable[[re.Match[str]], Iterator[DateRange]]], ...] = (
+    (("-",), rf"{_YEAR}-(?P<number>\d{{2}})-(?P<day>\d{{2}})(?:[T ]\d{{2}}:\d{{2}}(?::\d{{2}})?)?", _iso),
+    (("/", "."), rf"(?P<one>\d{{1,2}})[/.](?P<two>\d{{1,2}})[/.]{_YEAR}", _slashes),
+    (("week",), rf"{_PLACE}\s+week\s+(?:of|in)\s+{_MONTH},?\s+{_YEAR}", _week),
+    (_A_MONTH, rf"{_MONTH}\s+{_DAY}\s?[-–]\s?(?P<until>\d{{1,2}}),?\s+{_YEAR}", _a_span_of_days),
+    (_A_MONTH, rf"{_MONTH}\s+{_DAY},?\s+{_YEAR}", _a_day),
+    (_A_MONTH, rf"{_DAY}\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}", _a_day),
+    (("q",), rf"Q(?P<quarter>[1-4])[\s/,-]*(?:of\s+)?{_YEAR}", _quarter),
+    (("q",), rf"{_YEAR}[\s/-]*Q(?P<quarter>[1-4])", _quarter),
+    (("quarter",), rf"{_PLACE}\s+quarter\s+(?:of\s+|in\s+)?{_YEAR}", _quarter),
+    (("h1", "h2"), rf"H(?P<half>[12])[\s/-]*{_YEAR}", _half),
+    (("half",), rf"{_PLACE}\s+half\s+(?:of\s+|in\s+)?{_YEAR}", _half),
+    (_A_MONTH, rf"{_MONTH}(?:,?\s+|\s+of\s+|-){_YEAR}", _a_month),
+    (("-",), rf"{_YEAR}-(?P<number>0[1-9]|1[0-2])", _numbered_month),
+    (("0s", "0'"), r"(?P<year>(?:1[5-9]|20)\d0)['’]?s", _decade),
 )
+"""What a text must have some of, in small letters; how the date is written; how it is read."""
 _READINGS = (
-    *((re.compile(_ALONE.format(f"(?:{pattern})"), re.IGNORECASE), read) for pattern, read in _PATTERNS),
+    *((needs, re.compile(_ALONE.format(f"(?:{pattern})"), re.IGNORECASE), read) for needs, pattern, read in _PATTERNS),
     # A year alone may be followed by a dash and another year.
-    (re.compile(rf"(?<![\w/.,$€£-]){_YEAR}(?![\w/%]|\.\d|,\d{{3}})"), _a_year),
-    (re.compile(rf"(?<=\d[-–]){_YEAR}(?![\w/%]|\.\d|,\d{{3}})"), _a_year),
+    (("",), re.compile(rf"(?<![\w/.,$€£-]){_YEAR}(?![\w/%]|\.\d|,\d{{3}})"), _a_year),
+    (("-",), re.compile(rf"(?<=\d[-–]){_YEAR}(?![\w/%]|\.\d|,\d{{3}})"), _a_year),
 )

@@ -47,12 +47,14 @@ class FoundWord:
 def found_words(lookup: Lookup, sightings: Sequence[Sighting]) -> tuple[FoundWord, ...]:
     named: dict[int, float] = {}
     held: dict[int, float] = {}
-    for each in sightings:
-        if each.kind in ("name", "value", "code"):
-            scores = named if each.kind == "name" else held
-            score = each.score * (SLIP if each.note.startswith("read as") else 1.0)
-            for place in range(each.first, each.last):
-                scores[place] = max(scores.get(place, 0.0), score)
+    for _, first, last, _, _, kind, _, score, _, note, _ in sightings:
+        if kind in ("name", "value", "code"):
+            scores = named if kind == "name" else held
+            if note.startswith("read as"):
+                score *= SLIP
+            for place in range(first, last):
+                if score > scores.get(place, 0.0):
+                    scores[place] = score
     dated = {
         place
         for phrase in lookup.question.phrases
@@ -74,6 +76,10 @@ def found_words(lookup: Lookup, sightings: Sequence[Sighting]) -> tuple[FoundWor
 def unfound_states(lookup: Lookup, words: Sequence[FoundWord], sightings: Sequence[Sighting]) -> tuple[FoundWord, ...]:
     """Words that say little by themselves, but say which things are meant where they stand before what is named here
     (`won opportunities`), and that nothing is called or holds."""
+    written = lookup.question.words
+    states = [place for place, word in enumerate(written) if word.normal in STATES]
+    if not states:
+        return ()
     named = {word.place for word in words if word.named >= NAMED}
     seen = {word.place for word in words} | {
         place
@@ -81,11 +87,10 @@ def unfound_states(lookup: Lookup, words: Sequence[FoundWord], sightings: Sequen
         if each.score >= (NAMED if each.kind == "name" else HELD)
         for place in range(each.first, each.last)
     }
-    written = lookup.question.words
     return tuple(
         FoundWord(word.text, word.normal, word.begin, word.end, place, 0.0, 0.0, is_dated=False)
-        for place, word in enumerate(written)
-        if word.normal in STATES and place + 1 in named and place not in seen
+        for place, word in ((place, written[place]) for place in states)
+        if place + 1 in named and place not in seen
     )
 
 

@@ -11,6 +11,7 @@ difference of one running sum over all bytes, shifted back: whole texts and all 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ BACK = _powers(pow(BASE, -1, 1 << 64), 1 << 13)
 
 
 def mixed(hashes: Hashes) -> Hashes:
-    """Spread over all bits (the finaliser of splitmix64), because a sum of powers is not."""
+    """Spread over all bits (the finaliser of splitmix64), because a sum of powers is not. Zero stays zero."""
     hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return hashes ^ (hashes >> np.uint64(31))
@@ -78,7 +79,7 @@ def hashes_of(texts: Sequence[str]) -> Hashes:
     if not texts:
         return np.zeros(0, dtype=np.uint64)
     sums, _ = sums_of(texts)
-    return np.where(sums == 0, sums, mixed(sums))
+    return mixed(sums)
 
 
 def sums_of(texts: Sequence[str]) -> tuple[Hashes, Rows]:
@@ -90,8 +91,15 @@ def sums_of(texts: Sequence[str]) -> tuple[Hashes, Rows]:
         encoded = [text.encode("utf-8", "replace") for text in texts]
         content, sizes = b"".join(encoded), list(map(len, encoded))
     lengths = np.array(sizes, dtype=np.int64)
-    ends = np.cumsum(lengths)
-    return segment_sums(np.frombuffer(content, dtype=np.uint8), ends - lengths, ends), lengths
+    ends = lengths.cumsum()
+    letters = np.frombuffer(content, dtype=np.uint8)
+    if len(letters) >= len(POWERS):
+        return segment_sums(letters, ends - lengths, ends), lengths
+    # The same for the few texts of a question.
+    through = np.zeros(len(letters) + 1, dtype=np.uint64)
+    np.multiply(letters, POWERS[: len(letters)], out=through[1:]).cumsum(out=through[1:])
+    begins = ends - lengths
+    return (through[ends] - through[begins]) * BACK[begins], lengths
 
 
 def joined_hashes(sums: Hashes, lengths: Rows, per_text: Rows, separator: str = " ") -> Hashes:
@@ -139,9 +147,9 @@ class Postings:
         if not len(self.keys):
             return np.full(len(hashes), -1, dtype=np.int64)
         wanted = hashes & self._high
-        places = np.searchsorted(self.keys, wanted)
-        places[places == len(self.keys)] = 0
-        return np.where(self.keys[places] == wanted, places, -1)
+        places = self.keys.searchsorted(wanted)
+        places[self.keys.take(places, mode="clip") != wanted] = -1
+        return places
 
     def rows(self, place: int, most: int | None = None) -> Rows:
         """The rows of the key at a place, in order."""
@@ -211,3 +219,9 @@ class Words:
 def weight_of(count: Any) -> Any:
     """The weight of a word that so many texts hold."""
     return 1.0 / np.log2(1.0 + np.maximum(count, 1))
+
+
+@lru_cache(maxsize=10_000)
+def weight_of_one(count: int) -> float:
+    """The same for one word."""
+    return float(weight_of(count))

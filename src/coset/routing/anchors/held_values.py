@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from coset.routing.anchors.hashed_texts import HashedTexts, Hashes, Rows, Words, weight_of
+from coset.routing.anchors.hashed_texts import HashedTexts, Hashes, Rows, Words, weight_of_one
 
 MOST_ROWS = 256
 """Of a value that more objects hold, so many are looked at: it is weak in any case."""
@@ -44,36 +44,33 @@ class HeldValues:
         """(number of the key, rows of values with that form, how many there are in all)."""
         places = self.normal.whole.places(hashes)
         found = []
-        for number in np.flatnonzero(places >= 0):
+        for number in (places >= 0).nonzero()[0].tolist():
             place = int(places[number])
             rows = self.normal.whole.rows(place, MOST_ROWS)
             # A hash in common is not yet a text in common; equal hashes lie together, so one row tells.
             if self.normal.text(int(rows[0])) == keys[number]:
-                found.append((int(number), rows, self.normal.whole.count(place)))
+                found.append((number, rows, self.normal.whole.count(place)))
         return found
 
-    def knows(self, hashes: Hashes) -> Any:
-        """Whether each word stands in some value."""
-        return self.words.postings.places(hashes) >= 0
-
-    def covered(self, words: list[str], hashes: Hashes, least: float, most: int) -> list[tuple[int, float]]:
-        """(row, share) of longer values of which the words make up the share, by weight, the best first."""
-        places = self.words.postings.places(hashes)
-        rows, weights = [], []
-        for place in {int(place) for place in places if place >= 0}:
+    def covered(self, words: list[str], places: Rows, least: float, most: int) -> list[tuple[int, float]]:
+        """(row, share) of longer values of which the words make up the share, by weight, the best first. `places` are
+        those of the telling words among the words of the values, or -1."""
+        sums: dict[int, float] = {}
+        for place in set(places[places >= 0].tolist()):
             count = self.words.postings.count(place)
             if count <= RARE:
-                rows.append(np.unique(self.words.rows(place)))
-                weights.append(np.full(len(rows[-1]), weight_of(count)))
-        if not rows:
+                weight = weight_of_one(count)
+                for row in dict.fromkeys(self.words.rows(place).tolist()):
+                    sums[row] = sums.get(row, 0.0) + weight
+        if not sums:
             return []
-        together, inverse = np.unique(np.concatenate(rows), return_inverse=True)
+        together = np.array(sorted(sums))
         # What common words add is not known here: a candidate needs half of the share by its rare words alone.
-        shares = np.bincount(inverse, np.concatenate(weights)) / self._totals[together]
+        shares = np.array([sums[row] for row in together.tolist()]) / self._totals[together]
         likely = np.flatnonzero(shares >= least / 2)
         likely = likely[np.lexsort((together[likely], -shares[likely]))][:most]
         known = set(words)
-        found = [(int(row), self._share(int(row), known)) for row in together[likely]]
+        found = [(row, self._share(row, known)) for row in together[likely].tolist()]
         return sorted((each for each in found if each[1] >= least), key=lambda each: (-each[1], each[0]))
 
     def _share(self, row: int, known: set[str]) -> float:

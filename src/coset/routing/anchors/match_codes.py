@@ -38,10 +38,10 @@ def code_sightings(lookup: Lookup) -> list[Sighting]:
 
 
 def _equal(texts: HashedTexts, keys: list[str], hashes: Hashes) -> Iterable[tuple[int, list[int]]]:
-    places = texts.whole.places(hashes)
+    places = texts.whole.places(hashes).tolist()
     for number, place in enumerate(places):
         if place >= 0:
-            rows = [int(row) for row in texts.whole.rows(int(place), 64)]
+            rows = texts.whole.rows(place, 64).tolist()
             if texts.text(rows[0]) == keys[number]:
                 yield number, rows
 
@@ -100,6 +100,8 @@ TITLE, TERM, CALLED = 0.75, 0.6, 0.3
 
 
 def document_sightings(lookup: Lookup) -> list[Sighting]:
+    if not lookup.index.documents:
+        return []
     found = []
     for number, rows in _equal(lookup.index.terms, [run.normal for run in lookup.runs], lookup.run_hashes):
         phrase = lookup.runs[number]

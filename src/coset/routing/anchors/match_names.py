@@ -7,17 +7,18 @@ Keys are looked up by hash, all forms of all phrases at once; nothing walks over
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coset.identities.words import singular
-from coset.routing.anchors.hashed_texts import Postings, Rows, hashes_of, weight_of
+from coset.routing.anchors.hashed_texts import Postings, Rows, hashes_of, weight_of_one
 from coset.routing.anchors.named_objects import KIND_WEIGHTS, ORIGIN_WEIGHTS, Form, NamedObjects
 from coset.routing.anchors.phrases import Phrase
 from coset.routing.anchors.sightings import Lookup, Sighting, rarity
-from coset.routing.anchors.text_forms import ASKING_WORDS, in_full, shortened, stem
+from coset.routing.anchors.text_forms import ASKING_WORDS, in_full, stem
 from coset.routing.request import AnchorMatch
 
 STRENGTH: dict[Form, float] = {
@@ -33,6 +34,8 @@ COMMON_STEM = 4_000
 """A word in more names than this leads to none of them by itself."""
 LEAST_PART, MOST_PARTS = 0.45, 24
 LEAST_DESCRIBED = 0.5
+MOST_FORMED = 6
+"""Names are looked for in phrases of so many words at most."""
 
 
 class NameHit(NamedTuple):
@@ -62,15 +65,11 @@ def name_sightings(lookup: Lookup) -> list[Sighting]:
 def _equal(lookup: Lookup) -> list[NameHit]:
     keys: list[str] = []
     origins: list[tuple[Phrase, Form]] = []
-    known: dict[str, WordForms] = {}
+    known: dict[str, PhraseForms] = {}
     for phrase in lookup.runs:
-        words = phrase.normal.split()
-        if len(words) > 6:
+        if phrase.normal.count(" ") >= MOST_FORMED:
             continue
-        for word in words:
-            if word not in known:
-                known[word] = _word_forms(word)
-        for form, key in _forms([known[word] for word in words]):
+        for key, form in _forms(phrase.normal, known).items():
             keys.append(key)
             origins.append((phrase, form))
     hits = []
@@ -86,28 +85,47 @@ def _equal(lookup: Lookup) -> list[NameHit]:
     return hits
 
 
-WordForms = tuple[str, str, str, str]
-"""A word as it is, in the singular, with abbreviations written out, and its stem."""
+PhraseForms = tuple[int, str, str, str, str, str]
+"""How many words a phrase has; its words in the singular, the same as one word, with abbreviations written out, their
+stems, their initials."""
 
 
-def _word_forms(word: str) -> WordForms:
+@lru_cache(maxsize=50_000)
+def _word_forms(word: str) -> PhraseForms:
     alone = singular(word)
     full = in_full((alone,))
-    return word, alone, " ".join(map(singular, full)), " ".join(map(stem, full))
+    return 1, alone, alone, " ".join(map(singular, full)), " ".join(map(stem, full)), word[:1]
 
 
-def _forms(words: list[WordForms]) -> list[tuple[Form, str]]:
-    """The forms of a phrase, each once, the strongest first."""
-    plain, alone, full, stems = zip(*words, strict=True)
-    made: dict[str, Form] = {" ".join(plain): "plain"}
-    made.setdefault(" ".join(alone), "singular")
-    if len(words) <= 3:
-        made.setdefault("".join(alone), "compact")
-    made.setdefault(" ".join(full), "in full")
-    made.setdefault(" ".join(stems), "stem")
-    if 3 <= len(words) <= 5:
-        made.setdefault("".join([word[0] for word in plain]), "initials")
-    return [(form, key) for key, form in made.items()]
+def _phrase_forms(text: str, known: dict[str, PhraseForms]) -> PhraseForms:
+    """The forms of a phrase from those of its words; runs of words begin alike, so each adds a word to another."""
+    found = known.get(text)
+    if found is None:
+        before, _, last = text.rpartition(" ")
+        found = _word_forms(last)
+        if before:
+            count, alone, compact, full, stems, initials = _phrase_forms(before, known)
+            _, own, _, own_full, own_stem, own_initial = found
+            found = (
+                count + 1, f"{alone} {own}", compact + own, f"{full} {own_full}", f"{stems} {own_stem}",
+                initials + own_initial,
+            )  # fmt: skip
+        known[text] = found
+    return found
+
+
+def _forms(text: str, known: dict[str, PhraseForms]) -> dict[str, Form]:
+    """The keys of a phrase with their forms, each once, the strongest form first."""
+    count, alone, compact, full, stems, initials = _phrase_forms(text, known)
+    made: dict[str, Form] = {text: "plain"}
+    made.setdefault(alone, "singular")
+    if count <= 3:
+        made.setdefault(compact, "compact")
+    made.setdefault(full, "in full")
+    made.setdefault(stems, "stem")
+    if 3 <= count <= 5:
+        made.setdefault(initials, "initials")
+    return made
 
 
 def _may_be_initials(phrase: Phrase, asked: Form, form: Form, key: str) -> bool:
@@ -119,6 +137,8 @@ def _may_be_initials(phrase: Phrase, asked: Form, form: Form, key: str) -> bool:
 
 def _corrected(lookup: Lookup) -> list[NameHit]:
     variants = lookup.corrected_runs
+    if not variants:
+        return []
     keys = [" ".join(stem(word) for word in in_full(tuple(map(singular, text.split())))) for _, text, _ in variants]
     hits = []
     for number, name, form in lookup.index.objects.found(hashes_of(keys)):
@@ -131,15 +151,14 @@ def _corrected(lookup: Lookup) -> list[NameHit]:
 
 def _shortened(lookup: Lookup) -> list[NameHit]:
     """Names whose words shorten the question's: `prdct` and `prod` for product."""
-    known = lookup.index.objects.vocabulary.postings
-    words = {place: word for place, word, _ in lookup.telling}
-    ways = [(place, way) for place, word in words.items() for way in shortened(singular(word))]
-    present = known.places(hashes_of([way for _, way in ways])) >= 0
+    known = lookup.index.objects.vocabulary.postings.places(lookup.shortened_hashes) >= 0
     written = {word.normal for word in lookup.question.words}
     by_place: dict[int, list[str]] = {}
-    for (place, way), is_known in zip(ways, present, strict=True):
+    for (place, way), is_known in zip(lookup.shortened, known.tolist(), strict=True):
         if is_known and way not in written:
             by_place.setdefault(place, []).append(way)
+    if not by_place:
+        return []
     variants: list[tuple[Phrase, str]] = []
     for phrase in lookup.runs:
         if phrase.last - phrase.first > 3:
@@ -186,21 +205,23 @@ def _covered(
         count = postings.count(at) if at >= 0 else 0
         if 0 < count <= COMMON_STEM:
             rows = rows_at(at)
-            rows = rows[np.append(True, rows[1:] != rows[:-1])]  # A text may have a word twice.
-            weights[rows] += weight_of(count)
+            weights[rows] += weight_of_one(count)  # Once, though a text may have a word twice.
             counts[rows] += 1
             held.append((place, rows))
-    texts = np.flatnonzero(counts >= least_words)
+    texts = (counts >= least_words).nonzero()[0]
     shares = weights[texts] / totals[texts]
-    likely = np.flatnonzero(shares >= least_share)
-    likely = likely[np.argsort(-shares[likely], kind="stable")][:MOST_PARTS]
-    best = texts[likely]
-    places: list[list[int]] = [[] for _ in best]
-    for place, rows in sorted(held, key=lambda each: each[0]):
-        at_most = np.minimum(np.searchsorted(rows, best), len(rows) - 1)
-        for number in np.flatnonzero(rows[at_most] == best).tolist():
-            places[number].append(place)
-    return list(zip(best.tolist(), np.minimum(1.0, shares[likely]).tolist(), places, strict=True))
+    likely = (shares >= least_share).nonzero()[0]
+    likely = likely[(-shares[likely]).argsort(kind="stable")][:MOST_PARTS]
+    best: list[int] = texts[likely].tolist()
+    if not best:
+        return []
+    is_best = np.zeros(len(totals), dtype=bool)
+    is_best[best] = True
+    places: dict[int, list[int]] = {text: [] for text in best}
+    for place, rows in held:
+        for text in dict.fromkeys(rows[is_best[rows]].tolist()):
+            places[text].append(place)
+    return list(zip(best, np.minimum(1.0, shares[likely]).tolist(), places.values(), strict=True))
 
 
 def _stretch(lookup: Lookup, places: list[int]) -> tuple[int, int, str]:
@@ -215,40 +236,44 @@ def _stretch(lookup: Lookup, places: list[int]) -> tuple[int, int, str]:
 def _borne(lookup: Lookup, hits: list[NameHit]) -> list[Sighting]:
     """The objects that bear the names. Of many, those whose table is named too come first."""
     objects = lookup.index.objects
+    borne_by = objects.bearers([hit.name for hit in hits])
+    first_ones = [bearers[: MOST_BEARERS * 4].tolist() for bearers in borne_by]
     tables: dict[int, float] = {}
-    for hit in hits:
+    for hit, numbers in zip(hits, first_ones, strict=True):
         if objects.origins[hit.name] == "name":
-            for number in objects.bearers(hit.name)[: MOST_BEARERS * 4].tolist():
+            for number in numbers:
                 if objects.kinds[number] == "table":
                     tables[number] = max(tables.get(number, 0.0), hit.strength)
     is_named = np.zeros(len(objects) + 1, dtype=bool)  # The last stands for the table of a source: none.
     is_named[list(tables)] = True
+    surely = {table for table, strength in tables.items() if strength >= 0.5}
+    named, spans, references = lookup.named, lookup.named_spans, objects.references
     sightings = []
-    for hit in hits:
-        bearers = objects.bearers(hit.name)
+    for hit, bearers, numbers in zip(hits, borne_by, first_ones, strict=True):
+        phrase, first, last, name, strength, match, note = hit
         worth = rarity(len(bearers), 4, 0.35)
-        weight = hit.strength * ORIGIN_WEIGHTS[objects.origins[hit.name]]
-        span = (hit.first, hit.last)
-        for number in _nearest(objects, bearers, is_named):
+        weight = strength * ORIGIN_WEIGHTS[objects.origins[name]]
+        if len(bearers) > MOST_BEARERS:
+            numbers = _nearest(objects, bearers, is_named)
+        best = 0.0
+        for number in numbers:
             kind = objects.kinds[number]
-            close = kind != "table" and tables.get(int(objects.tables[number]), 0.0) >= 0.5
+            close = surely and kind != "table" and int(objects.tables[number]) in surely
             score = weight * KIND_WEIGHTS[kind] * (max(worth, 0.9) if close else worth)
-            lookup.named[number] = max(lookup.named.get(number, 0.0), score)
-            lookup.named_spans[span] = max(lookup.named_spans.get(span, 0.0), score)
+            if score > named.get(number, 0.0):
+                named[number] = score
+            best = max(best, score)
             sightings.append(
-                Sighting(
-                    hit.phrase, hit.first, hit.last, number, objects.references[number], "name", hit.match, score,
-                    None, hit.note,
-                )
-            )  # fmt: skip
+                Sighting(phrase, first, last, number, references[number], "name", match, score, None, note)
+            )
+        spans[first, last] = max(spans.get((first, last), 0.0), best)
     return sightings
 
 
 def _nearest(objects: NamedObjects, bearers: Rows, is_named: NDArray[np.bool_]) -> list[int]:
-    if len(bearers) > MOST_BEARERS:
-        near = is_named[objects.tables[bearers]]
-        bearers = np.concatenate((bearers[near], bearers[~near]))[:MOST_BEARERS]
-    found: list[int] = bearers.tolist()
+    """Some of many bearers, those whose table is named first."""
+    near = is_named[objects.tables[bearers]]
+    found: list[int] = np.concatenate((bearers[near], bearers[~near]))[:MOST_BEARERS].tolist()
     return found
 
 
@@ -259,7 +284,7 @@ def _described(lookup: Lookup) -> list[Sighting]:
     for row, share, places in _covered(
         lookup, describing.postings, describing.rows, objects.description_weights, 2, LEAST_DESCRIBED
     ):
-        number = int(objects.described[row])
+        number = objects.described[row]
         first, last, text = _stretch(lookup, places)
         score = 0.15 + 0.35 * share
         lookup.named[number] = max(lookup.named.get(number, 0.0), score)

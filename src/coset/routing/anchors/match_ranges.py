@@ -75,7 +75,7 @@ def _dates(lookup: Lookup, phrase: Phrase) -> Iterable[Sighting]:
     ranges = lookup.index.ranges
     if phrase.dates is None:
         return
-    fitting = ranges.overlapping(phrase.dates)
+    fitting, asked = ranges.overlapping(phrase.dates), str(phrase.dates)
     worth = rarity(len(fitting), 4, 0.3)
     for number in lookup.nearest(fitting, MOST_COLUMNS):
         span = ranges.span_of(number)
@@ -84,6 +84,4 @@ def _dates(lookup: Lookup, phrase: Phrase) -> Iterable[Sighting]:
         score *= 1.0 if span else NOT_KNOWN
         reference = lookup.index.objects.references[number]
         note = f"it has {span}" if span else ""
-        yield Sighting(
-            phrase.text, phrase.first, phrase.last, number, reference, "date", "range", score, str(phrase.dates), note
-        )
+        yield Sighting(phrase.text, phrase.first, phrase.last, number, reference, "date", "range", score, asked, note)

@@ -117,7 +117,7 @@ def _covered(lookup: Lookup) -> Iterable[Sighting]:
     everything = {word.normal for word in lookup.question.words}
     values = lookup.index.values
     taken: dict[tuple[int, int], int] = {}
-    for row, share in values.covered([*everything], lookup.word_hashes, LEAST_COVERED, MOST_COVERED):
+    for row, share in values.covered([*everything], lookup.places_in_values, LEAST_COVERED, MOST_COVERED):
         inside = values.normal.text(row).split()
         spots = sorted(place for word in set(inside) & set(words) for place in places[word])
         stretch = _closest(spots, len(inside) + MOST_APART)

@@ -10,6 +10,7 @@ hash of a name in a form is made from those of its words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
@@ -134,7 +135,7 @@ class NamedObjects:
         np.add.at(self.name_weights, self.stems.members, weights)
 
     def _add_descriptions(self, objects: ObjectList) -> None:
-        self.described: Rows = np.asarray([number for number, _ in objects.descriptions], dtype=np.int64)
+        self.described = [number for number, _ in objects.descriptions]
         texts = [
             " ".join(
                 [stem(word) for word in normalised(text[:400]).split() if word not in STOP_WORDS][:DESCRIBING_WORDS]
@@ -149,20 +150,23 @@ class NamedObjects:
     def __len__(self) -> int:
         return len(self.references)
 
-    def bearers(self, name: int) -> Rows:
-        """The objects that bear a name."""
-        return self._bearers[self._starts[name] : self._starts[name + 1]]
+    def bearers(self, names: Sequence[int]) -> list[Rows]:
+        """For each name the objects that bear it."""
+        at = np.array(names, dtype=np.int64)
+        bounds = zip(self._starts[at].tolist(), self._starts[at + 1].tolist(), strict=True)
+        return [self._bearers[begin:end] for begin, end in bounds]
 
     def found(self, hashes: Hashes) -> list[tuple[int, int, Form]]:
         """(number of the key, name, form) of the keys that are a form of a name."""
         if not len(hashes):
             return []
         places = self._keys.places(hashes)
-        return [
-            (int(key), int(self._name_of_key[row]), FORMS[self._form_of_key[row]])
-            for key in np.flatnonzero(places >= 0)
-            for row in self._keys.rows(int(places[key]), MOST_NAMES)
-        ]
+        found = []
+        for key in (places >= 0).nonzero()[0].tolist():
+            rows = self._keys.rows(places[key], MOST_NAMES)
+            for name, form in zip(self._name_of_key[rows].tolist(), self._form_of_key[rows].tolist(), strict=True):
+                found.append((key, name, FORMS[form]))
+        return found
 
 
 def _joined(words: list[str], flat: Rows, per_name: Rows, separator: str = " ") -> Hashes:

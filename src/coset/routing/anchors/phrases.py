@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from coset.errors import Mistake
 from coset.routing.anchors.dates import DateRange, date_ranges
@@ -23,9 +23,9 @@ LONGEST_QUOTED = 200
 PhraseKind = Literal["word", "words", "quoted", "name", "code", "number", "date"]
 
 
-@dataclass(frozen=True)
-class Phrase:
-    """A piece of the question: `begin` and `end` are characters of it, `first` and `last` the words it covers."""
+class Phrase(NamedTuple):
+    """A piece of the question: `begin` and `end` are characters of it, `first` and `last` the words it covers. A
+    question has dozens: they must be cheap."""
 
     text: str
     kind: PhraseKind
@@ -44,8 +44,7 @@ class Phrase:
         return self.kind in ("quoted", "name", "code")
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A word of the question, as written and normalised."""
 
     text: str
@@ -139,9 +138,10 @@ def _runs(text: str, words: tuple[Word, ...], taken: set[tuple[int, int]]) -> li
     """Runs of one to six words. A stop word alone is none; at the beginning or end it is part of short ones only
     (`not started`, `out of stock`)."""
     found = []
-    is_stop = [word.is_stop for word in words]
     normals = [word.normal for word in words]
+    is_stop = [normal in STOP_WORDS for normal in normals]
     for length in range(MOST_WORDS, 0, -1):
+        kind: PhraseKind = "word" if length == 1 else "words"
         for first in range(len(words) - length + 1):
             last = first + length
             if (first, last) in taken:
@@ -150,7 +150,6 @@ def _runs(text: str, words: tuple[Word, ...], taken: set[tuple[int, int]]) -> li
             if edges and (length > 3 or length == 1 or all(is_stop[first:last])):
                 continue
             begin, end = words[first].begin, words[last - 1].end
-            kind: PhraseKind = "word" if length == 1 else "words"
             found.append(Phrase(text[begin:end], kind, begin, end, first, last, " ".join(normals[first:last])))
     return found
 

@@ -7,6 +7,7 @@ number, or overlaps a span of days. Arrays only; what a number is asked for is n
 from __future__ import annotations
 
 import datetime
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,8 +60,8 @@ class Ranges:
     def span_of(self, number: int) -> str:
         """The extremes of an object that holds times, in words; empty when they are not known."""
         place = self._day_place[number]
-        low, high = self._first[place], self._last[place]
-        if not np.isfinite(low):
+        low, high = float(self._first[place]), float(self._last[place])
+        if not math.isfinite(low):
             return ""
         days = [datetime.date.fromordinal(int(day)) for day in (low, high)]
         return f"{days[0].year} to {days[1].year}" if number in self.years else f"{days[0]} to {days[1]}"

@@ -17,7 +17,7 @@ from coset.routing.anchors.hashed_texts import Hashes, Rows, hashes_of
 from coset.routing.anchors.index import AnchorIndex
 from coset.routing.anchors.phrases import Phrase, ReadQuestion
 from coset.routing.anchors.spelling import SHORTEST
-from coset.routing.anchors.text_forms import ASKING_WORDS, stem
+from coset.routing.anchors.text_forms import ASKING_WORDS, STOP_WORDS, shortened, stem
 from coset.routing.request import Anchor, AnchorKind, AnchorMatch
 
 NOTHING = -1
@@ -61,10 +61,9 @@ class Lookup:
     @cached_property
     def named_tables(self) -> dict[int, float]:
         """How strongly each table is named, by itself or by a column of it that no other table has."""
-        tables = self.index.objects.tables
+        tables: list[int] = self.index.objects.tables[list(self.named)].tolist() if self.named else []
         found: dict[int, float] = {}
-        for number, score in self.named.items():
-            table = int(tables[number])
+        for (number, score), table in zip(self.named.items(), tables, strict=True):
             if table >= 0:
                 found[table] = max(found.get(table, 0.0), score if table == number else 0.6 * score)
         return found
@@ -88,8 +87,7 @@ class Lookup:
         """The objects that the question names most strongly, or whose tables it names; then the first ones."""
         objects, tables = self._strengths
         closeness = np.maximum(objects[numbers], 0.8 * tables[self.index.objects.tables[numbers]])
-        near, rest = np.flatnonzero(closeness), np.flatnonzero(closeness == 0.0)[:most]
-        likely = np.concatenate((near, rest))
+        likely = np.concatenate((closeness.nonzero()[0], (closeness == 0.0).nonzero()[0][:most]))
         found: list[int] = numbers[likely[np.lexsort((numbers[likely], -closeness[likely]))][:most]].tolist()
         return found
 
@@ -99,14 +97,16 @@ class Lookup:
         return tuple(phrase for phrase in self.question.phrases if phrase.kind not in ("number", "date"))
 
     @cached_property
-    def _hashes(self) -> tuple[Hashes, Hashes, Hashes]:
-        """Of the runs, of the telling words, and of their stems."""
+    def _hashes(self) -> tuple[Hashes, Hashes, Hashes, Hashes]:
+        """Of the runs, of the telling words, of their stems, and of what shortens them: all are made at once."""
         texts = [phrase.normal for phrase in self.runs]
         texts += [word for _, word, _ in self.telling]
         texts += [root for _, _, root in self.telling]
+        texts += [way for _, way in self.shortened]
         runs, words = len(self.runs), len(self.telling)
         hashes = hashes_of(texts)
-        return hashes[:runs], hashes[runs : runs + words], hashes[runs + words :]
+        stems, ways = runs + words, runs + 2 * words
+        return hashes[:runs], hashes[runs:stems], hashes[stems:ways], hashes[ways:]
 
     @property
     def run_hashes(self) -> Hashes:
@@ -118,13 +118,27 @@ class Lookup:
         return self._hashes[1]
 
     @cached_property
+    def places_in_values(self) -> Rows:
+        """The places of the telling words among the words of held values, or -1."""
+        return self.index.values.words.postings.places(self.word_hashes)
+
+    @property
+    def shortened_hashes(self) -> Hashes:
+        return self._hashes[3]
+
+    @cached_property
+    def shortened(self) -> list[tuple[int, str]]:
+        """(place, way) of the ways in which names may shorten the telling words."""
+        return [(place, way) for place, word, _ in self.telling for way in shortened(singular(word))]
+
+    @cached_property
     def telling(self) -> tuple[tuple[int, str, str], ...]:
         """(place, word, stem) of the words that tell something by themselves."""
-        return tuple(
-            (place, word.normal, stem(word.normal))
-            for place, word in enumerate(self.question.words)
-            if not word.is_stop and word.normal not in ASKING_WORDS and len(word.normal) > 1
-        )
+        return tuple([
+            (place, word, stem(word))
+            for place, (_, word, _, _) in enumerate(self.question.words)
+            if word not in STOP_WORDS and word not in ASKING_WORDS and len(word) > 1
+        ])  # fmt: skip
 
     @cached_property
     def roots(self) -> dict[str, int]:
@@ -144,7 +158,7 @@ class Lookup:
         """By place: what an unknown word may be a slip for, and how many slips that takes."""
         names = self.index.objects.vocabulary.postings.places(self.word_hashes) >= 0
         stems = self.index.objects.stems.places(self._hashes[2]) >= 0
-        known: list[bool] = (names | stems | self.index.values.knows(self.word_hashes)).tolist()
+        known: list[bool] = (names | stems | (self.places_in_values >= 0)).tolist()
         words = [(place, word, here) for (place, word, _), here in zip(self.telling, known, strict=True)]
         found = {}
         for place, word, is_known in [each for each in words if not each[1].isdigit()][:MOST_UNKNOWN]:
@@ -161,17 +175,20 @@ class Lookup:
     @cached_property
     def corrected_runs(self) -> list[tuple[Phrase, str, int]]:
         """(phrase, its words with one corrected, slips) of the phrases that hold an unknown word."""
+        corrected = self.corrected
+        if not corrected:
+            return []
         found = []
         for phrase in self.runs:
-            places = [place for place in range(phrase.first, phrase.last) if place in self.corrected]
+            places = [place for place in range(phrase.first, phrase.last) if place in corrected]
             if not places or phrase.last - phrase.first > MOST_CORRECTED:
                 continue
             for place in places:
-                for word, slips in self.corrected[place]:
+                for word, slips in corrected[place]:
                     words = [each.normal for each in self.question.words[phrase.first : phrase.last]]
                     # Where several words are unknown, the others take their nearest correction.
                     for other in places:
-                        words[other - phrase.first] = self.corrected[other][0][0]
+                        words[other - phrase.first] = corrected[other][0][0]
                     words[place - phrase.first] = word
                     found.append((phrase, " ".join(words), slips + len(places) - 1))
         return found[:MOST_VARIANTS]

@@ -9,12 +9,12 @@ compared without case. Nothing that comes back is kept.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from coset.errors import CosetError
 from coset.routing.anchors.index import Searchable
 from coset.routing.anchors.match_ranges import ID_BESIDE
-from coset.routing.anchors.phrases import Phrase
+from coset.routing.anchors.phrases import Phrase, PhraseKind
 from coset.routing.anchors.settings import SearchSettings
 from coset.routing.anchors.sightings import Lookup, Sighting
 from coset.routing.request import AnchorKind
@@ -25,6 +25,8 @@ MOST_FOUND = 20
 FOUND = 0.9
 ALREADY = 0.5
 """A phrase that was found as a value or code so well is not searched again."""
+LITERAL_ORDER: dict[PhraseKind, int] = {"quoted": 0, "code": 1, "name": 2}
+"""The phrases that are written as values, in the order in which they are searched."""
 
 
 @dataclass(frozen=True)
@@ -74,19 +76,20 @@ def search_sources(
 
 def _literals(lookup: Lookup, sightings: list[Sighting], settings: SearchSettings) -> tuple[list[Phrase], list[Phrase]]:
     """The phrases that are written as values, and the whole numbers, that were not found yet; quoted ones first."""
-    known = {
-        (each.first, each.last)
-        for each in sightings
-        if each.kind in ("value", "code") and each.match != "fuzzy" and each.score >= ALREADY
-    }  # fmt: skip
-    order = {"quoted": 0, "code": 1, "name": 2}
+    numbers = [phrase for phrase in lookup.question.phrases if phrase.quantity is not None and phrase.quantity.whole]
     texts = [
         phrase
         for phrase in lookup.question.phrases
-        if phrase.names_something and (phrase.first, phrase.last) not in known and len(phrase.text) <= LONGEST_LITERAL
-    ]
-    texts.sort(key=lambda phrase: (order[phrase.kind], phrase.first - phrase.last, phrase.first))
-    numbers = [phrase for phrase in lookup.question.phrases if phrase.quantity is not None and phrase.quantity.whole]
+        if phrase.kind in LITERAL_ORDER and len(phrase.text) <= LONGEST_LITERAL
+    ]  # fmt: skip
+    if texts:
+        known = {
+            (each.first, each.last)
+            for each in sightings
+            if each.kind in ("value", "code") and each.match != "fuzzy" and each.score >= ALREADY
+        }  # fmt: skip
+        texts = [phrase for phrase in texts if (phrase.first, phrase.last) not in known]
+    texts.sort(key=lambda phrase: (LITERAL_ORDER[phrase.kind], phrase.first - phrase.last, phrase.first))
     return texts[: settings.most_phrases], numbers[: settings.most_phrases]
 
 
@@ -123,7 +126,7 @@ def _names_in(lookup: Lookup, phrase: Phrase) -> list[Phrase]:
     """The words of a name: given and family names may lie in columns of their own."""
     words = lookup.question.words
     return [
-        replace(phrase, text=words[place].text, normal=words[place].normal, first=place, last=place + 1)
+        phrase._replace(text=words[place].text, normal=words[place].normal, first=place, last=place + 1)
         for place in range(phrase.first, phrase.last)
         if words[place].is_capital and len(words[place].text) > 1
     ]

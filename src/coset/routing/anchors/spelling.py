@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from rapidfuzz.distance import OSA
 
-from coset.routing.anchors.hashed_texts import POWERS, Bytes, Hashes, Postings, Rows, Words, mixed
+from coset.routing.anchors.hashed_texts import POWERS, Bytes, Hashes, Postings, Rows, Words, hashes_of, mixed
 
 SHORTEST, LONGEST = 5, 20
 """A shorter word is too easily another word; a longer one is a code."""
@@ -45,13 +45,11 @@ class Spelling:
         """The nearest known words; those with the same first letter first among equals."""
         if not SHORTEST - 1 <= len(word) <= LONGEST or not word.isascii() or not word.isalpha():
             return ()
-        letters = np.zeros((1, LONGEST), dtype=np.uint8)
-        letters[0, : len(word)] = np.frombuffer(word.encode(), dtype=np.uint8)
-        hashes, _ = _deletions(letters, np.array([len(word)]))
-        places = self._postings.places(hashes)
-        near = {
-            int(row) for place in places[places >= 0] for row in self._postings.rows(int(place), MOST_COMPARED)
-        }  # fmt: skip
+        deletions = [word[:place] + word[place + 1 :] for place in range(len(word))]
+        places = self._postings.places(hashes_of([word, *deletions]))
+        near: set[int] = set()
+        for place in places[places >= 0].tolist():
+            near.update(self._postings.rows(place, MOST_COMPARED).tolist())
         allowed = 2 if len(word) >= TWO_SLIPS else 1
         found = []
         for row in sorted(near)[:MOST_COMPARED]:
