@@ -149,7 +149,7 @@ def test_tokens_equal_those_of_the_library(vocabulary: list[str]) -> None:
 
 def test_the_shipped_vocabulary_reads_common_words_as_one_piece(vocabulary: list[str]) -> None:
     pieces = WordPieces(vocabulary)
-    assert len(vocabulary) > 30_000
+    assert len(vocabulary) > 29_000
     for word in ("customer", "price", "date", "status", "latitude"):
         assert [vocabulary[number] for number in pieces.encode(word.upper(), 8)] == ["[CLS]", word, "[SEP]"]
     assert [vocabulary[number] for number in pieces.encode("unaffable", 8)[1:-1]] == ["una", "##ffa", "##ble"]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from coset.identities.prototypes import Array, Calibration
 
 BINS = 15
+ALIKE = 1.01
 EXPONENTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 FACTORS: tuple[float, ...] = tuple(np.exp(np.linspace(np.log(0.2), np.log(5.0), 41)).tolist())
 
@@ -55,17 +56,19 @@ def calibration_error(confidence: Array, right: NDArray[np.bool_]) -> float:
 
 
 def best_calibration(distance: Array, temperature: float, targets: NDArray[np.int64]) -> Calibration:
-    """The calibration under which the memberships' likelihood of the targets is highest."""
+    """Of the calibrations under which the memberships' likelihood of the targets is within `ALIKE` of the highest, the
+    one with the least calibration error: likelihood alone is nearly flat there."""
     known = targets >= 0
     distance, targets = distance[known], targets[known]
-    best, lowest = Calibration(), np.inf
+    right = distance.argmin(axis=1) == targets
+    found: list[tuple[float, float, Calibration]] = []
     for exponent in EXPONENTS:
         gaps = Calibration(1.0, exponent).temperatures(distance)
         for factor in FACTORS:
             scores = -distance / (temperature * factor * gaps)
-            top = scores.max(axis=1, keepdims=True)
-            chosen = scores[np.arange(len(scores)), targets]
-            loss = float((np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0] - chosen).mean())
-            if loss < lowest:
-                best, lowest = Calibration(factor, exponent), loss
-    return best
+            scores -= scores.max(axis=1, keepdims=True)
+            total = np.exp(scores).sum(axis=1)
+            loss = float((np.log(total) - scores[np.arange(len(scores)), targets]).mean())
+            found.append((loss, calibration_error(1.0 / total, right), Calibration(factor, exponent)))
+    lowest = min(loss for loss, _, _ in found)
+    return min((each for each in found if each[0] <= ALIKE * lowest), key=lambda each: each[1])[2]

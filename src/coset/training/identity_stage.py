@@ -68,7 +68,8 @@ class Weighed:
     opposing: np.ndarray
 
     def databases(self, part: str) -> list[Database]:
-        """The objects of a part that have a target, by database."""
+        """The objects of a part that have a target, by database. A database of which only tables are known is no
+        environment to realise: without them stage 2 is a little better."""
         targets = self.prepared.targets[self.coordinate]
         groups: dict[tuple[str, str], list[int]] = {}
         for number, item in enumerate(self.training.objects):
@@ -81,6 +82,7 @@ class Weighed:
                 targets[numbers],
             )
             for _, numbers in sorted(groups.items())
+            if part != "train" or any(self.training.objects[number].column is not None for number in numbers)
         ]  # fmt: skip
 
     def measured(self, part: str, model: CoordinateModel) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +118,7 @@ def prepare(
         generator = random.Random(f"variants:{settings.seed}")
         layers = [[plain(item) for item in training.objects]]
         for _ in range(settings.variants):
-            layers.append([variant(item, generator, training.synonyms) for item in training.objects])
+            layers.append(disguised(training, generator))
         numbers = np.stack([np.stack([look.numbers for look in layer]) for layer in layers])
         encoded = []
         for number, layer in enumerate(layers):
@@ -131,6 +133,20 @@ def prepare(
         ),
     }
     return Prepared(texts, numbers, signals, targets)
+
+
+def disguised(training: TrainingSet, generator: random.Random) -> list[Seen]:
+    """A variant of every object. The objects of a table see the same variant of it."""
+    looks = [variant(item, generator, training.synonyms) for item in training.objects]
+    tables = {
+        (item.label.database, item.label.table): look.text
+        for item, look in zip(training.objects, looks, strict=True)
+        if item.column is None
+    }
+    return [
+        replace(look, table=tables.get((item.label.database, item.label.table), look.table))
+        for item, look in zip(training.objects, looks, strict=True)
+    ]
 
 
 def train_coordinate(
