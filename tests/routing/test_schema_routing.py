@@ -85,6 +85,15 @@ def test_the_view_keeps_the_columns_and_the_keys_between_their_tables(files: tup
     assert all(column.startswith("hospital.") for column in found[0]["columns"])
 
 
+def test_a_hint_that_comes_with_a_question_is_read_unless_told_not_to(files: tuple[Path, Path, Path]):
+    hinted = {"db": "shop", "corpus": "made", "question": "How many of them are dear?",
+              "evidence": "dear refers to the price of products"}  # fmt: skip
+    files[1].write_text(json.dumps(hinted))
+    (read,), (unread,) = run(files, "--pool"), run(files, "--pool", "--no-evidence")
+    assert read["tables"][0] == "shop.products" and read["columns"][0] == "shop.products.price"
+    assert unread["columns"] != read["columns"]
+
+
 def test_two_runs_find_the_same(files: tuple[Path, Path, Path]):
     first, second = run(files, "--pool"), run(files, "--pool")
     for line in (*first, *second):

@@ -12,6 +12,14 @@ def test_names_and_questions_meet_in_their_stems():
     assert stem("orders") == stem("ordered") == stem("ordering") == stem("order")
 
 
+def test_british_and_american_spellings_meet():
+    pairs = ("enrolment enrollment", "colour color", "organisation organization", "theatres theater", "licence license",
+             "catalogue catalogs", "analysed analyzing", "favourite favorite", "programme programs")  # fmt: skip
+    for one, other in map(str.split, pairs):
+        assert stem(one) == stem(other)
+    assert len({stem(word) for word in ("hour", "tour", "course", "house", "rise", "raise", "user", "score")}) == 8
+
+
 def test_common_words_say_nothing():
     assert stems_of("what is the of and") == ()
 

@@ -37,6 +37,12 @@ class AskedQuestion:
     id: Any
     key: Key
     text: str
+    evidence: str = ""
+    """A hint that came with the question: what a word of it means in this data."""
+
+    @property
+    def hinted(self) -> str:
+        return f"{self.text} {self.evidence}" if self.evidence else self.text
 
 
 def read_schemas(path: Path) -> Iterator[SchemaDatabase]:
@@ -54,9 +60,8 @@ def read_asked(path: Path) -> Iterator[AskedQuestion]:
     for number, entry in json_lines(path):
         if "question" not in entry or "db" not in entry:
             raise Mistake(f"'{path.name}' line {number} is not a question: it needs `db` and `question`")
-        yield AskedQuestion(
-            entry.get("id", number - 1), (str(entry.get("corpus") or ""), str(entry["db"])), str(entry["question"])
-        )
+        key = (str(entry.get("corpus") or ""), str(entry["db"]))
+        yield AskedQuestion(entry.get("id", number - 1), key, str(entry["question"]), str(entry.get("evidence") or ""))
 
 
 def _database(entry: dict[str, Any]) -> SchemaDatabase:

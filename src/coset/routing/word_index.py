@@ -31,10 +31,27 @@ COMMON = frozenset((
 _WORD = re.compile(r"\w+")
 
 
+_SPELLINGS = (
+    (re.compile(r"(?<=\w\w)is(?=e$|ed$|er$|ing$|ation)"), "iz"),
+    (re.compile(r"(?<=\w\w)yse"), "yze"),
+    (re.compile(r"(?<=\w\w)our(?=$|ed$|ing$|ite$|al$)"), "or"),
+    (re.compile(r"(?<=\w\w)tre$"), "ter"),
+    (re.compile(r"(?<=\w\w)llment$"), "lment"),
+    (re.compile(r"(?<=\w\w)ogue$"), "og"),
+    (re.compile(r"(?<=\w\w)ence$"), "ense"),
+    (re.compile(r"^programme$"), "program"),
+    (re.compile(r"^cheque$"), "check"),
+)
+"""British and American spellings of one word become one; which of the two, or neither, does not matter."""
+
+
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """A word without its plural and its commonest endings, the same for names and questions."""
     word = singular(word)
+    if len(word) > 4:
+        for spelling, other in _SPELLINGS:
+            word = spelling.sub(other, word)
     for ending in ("ing", "ed"):
         if len(word) > len(ending) + 3 and word.endswith(ending):
             word = word[: -len(ending)]

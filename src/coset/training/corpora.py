@@ -30,6 +30,12 @@ class Question:
     tables: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
     sql: str = ""
+    evidence: str = ""
+    """A hint that came with the question."""
+
+    @property
+    def hinted(self) -> str:
+        return f"{self.text} {self.evidence}" if self.evidence else self.text
 
 
 def read_environments(folder: Path, *, rows: bool = True) -> dict[Key, ObservedEnvironment]:
@@ -52,6 +58,7 @@ def read_questions(folder: Path) -> Iterator[Question]:
             tuple(entry["tables"]),
             tuple((pair[0], pair[1]) for pair in pairs if len(pair) == 2),
             str(entry.get("sql") or ""),
+            str(entry.get("evidence") or ""),
         )
 
 

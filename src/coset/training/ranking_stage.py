@@ -45,6 +45,8 @@ class RankingSettings:
     folds: int = 3
     """Parts, by database, of the examples; what the second round is told of a part was learned from the others."""
     fold_epochs: int = 6
+    members: int = 3
+    """So many networks, each from its own seed, speak as one."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ def train_ranker(examples: Sequence[Example], seed: int, settings: RankingSettin
     for name, place in (("columns_together", 0), ("tables_together", 1)):
         gold = [example.gold_tables if place else example.gold_columns for example in examples]
         already = [right[number] if place else right[number][examples[number].found.table_at] for number in numbers]
-        networks[name] = _fit(name, [rows[number][place] for number in numbers], gold, seed, settings, report, already)
+        inputs = [rows[number][place] for number in numbers]
+        networks[name] = _together(name, inputs, gold, seed, settings, report, already)
     return Ranker(networks)
 
 
@@ -145,7 +148,7 @@ def _first_round(
         "columns_alone": ([e.found.column_features for e in examples], [e.gold_columns for e in examples]),
         "tables_alone": ([e.found.table_features for e in examples], [e.gold_tables for e in examples]),
     }
-    return {name: _fit(name, own, gold, seed, settings, report) for name, (own, gold) in rows.items()}
+    return {name: _together(name, own, gold, seed, settings, report) for name, (own, gold) in rows.items()}
 
 
 def _said(networks: Mapping[str, Network], example: Example) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -162,6 +165,35 @@ def _of_fold(report: Report, part: int) -> Report:
 
 def _fold(home: Key, folds: int) -> int:
     return int(hashlib.blake2b("/".join(home).encode(), digest_size=4).hexdigest(), 16) // 64 % folds
+
+
+def _together(
+    name: str,
+    rows: Sequence[np.ndarray],
+    gold: Sequence[np.ndarray],
+    seed: int,
+    settings: RankingSettings,
+    report: Report,
+    already: Sequence[np.ndarray] | None = None,
+) -> Network:
+    """Several networks side by side in one: its logit is the mean of theirs."""
+    found = [_fit(name, rows, gold, seed + 1000 * member, settings, report, already)
+             for member in range(settings.members)]  # fmt: skip
+    depth, count = len(found[0].weights), len(found)
+    weights = [np.hstack([each.weights[0] for each in found])]
+    weights += [_block_diagonal([each.weights[layer] for each in found]) for layer in range(1, depth - 1)]
+    weights.append(np.vstack([each.weights[-1] for each in found]) / count)
+    biases = [np.concatenate([each.biases[layer] for each in found]) for layer in range(depth - 1)]
+    biases.append(np.mean([each.biases[-1] for each in found], axis=0))
+    return Network(found[0].mean, found[0].scale, tuple(weights), tuple(biases))
+
+
+def _block_diagonal(parts: Sequence[np.ndarray]) -> np.ndarray:
+    heights, widths = zip(*(part.shape for part in parts), strict=True)
+    whole = np.zeros((sum(heights), sum(widths)), dtype=np.float32)
+    for part, top, left in zip(parts, np.cumsum((0, *heights)), np.cumsum((0, *widths)), strict=False):
+        whole[top : top + part.shape[0], left : left + part.shape[1]] = part
+    return whole
 
 
 def _fit(

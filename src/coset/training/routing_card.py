@@ -28,8 +28,10 @@ def routing_card(figures: dict[str, Any], command: str) -> str:
         "| corpus | questions | 5 | 10 | 15 |",
         "|---|---|---|---|---|",
     ]
-    for name, row in figures["pooled"].items():
-        lines.append(f"| {name} | {row['questions']:,} | {row['5']:.3f} | {row['10']:.3f} | {row['15']:.3f} |")
+    for way, note in (("pooled", ""), ("pooled_hinted", ", those with a hint, read with it")):
+        for name, row in figures[way].items():
+            recalls = " | ".join(f"{row[count]:.3f}" for count in ("5", "10", "15"))
+            lines.append(f"| {name}{note} | {row['questions']:,} | {recalls} |")
     lines += [
         "",
         "## All gold tables and columns kept, each database by itself",
@@ -37,8 +39,9 @@ def routing_card(figures: dict[str, Any], command: str) -> str:
         "| corpus | kept all | columns kept | of |",
         "|---|---|---|---|",
     ]
-    for name, row in figures["single"].items():
-        lines.append(f"| {name} | {row['kept_all']:.3f} | {row['columns']:.1f} | {row['of']:.1f} |")
+    for way, note in (("single", ""), ("single_hinted", ", those with a hint, read with it")):
+        for name, row in figures[way].items():
+            lines.append(f"| {name}{note} | {row['kept_all']:.3f} | {row['columns']:.1f} | {row['of']:.1f} |")
     if figures.get("ablations"):
         lines += [
             "",

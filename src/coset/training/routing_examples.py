@@ -113,13 +113,15 @@ class Examples:
         self._model = model
         self._encoded: dict[str, tuple[EncodedQuestion, Demand]] = {}
 
-    def of(self, questions: Sequence[Question], pools: Mapping[Key, Pool]) -> list[Example]:
-        """`pools` gives the environment that the questions of each database are asked of."""
+    def of(self, questions: Sequence[Question], pools: Mapping[Key, Pool], *, hinted: bool = False) -> list[Example]:
+        """`pools` gives the environment that the questions of each database are asked of, with the hints that came
+        with them or without."""
         found = []
         for question in questions:
             home = pools[question.database]
-            encoded, demand = self._question(question.text)
-            found.append(home.example(question, encoded, demand, home.router.anchors(question.text)))
+            text = question.hinted if hinted else question.text
+            encoded, demand = self._question(text)
+            found.append(home.example(question, encoded, demand, home.router.anchors(text)))
         return found
 
     def _question(self, text: str) -> tuple[EncodedQuestion, Demand]:

@@ -99,8 +99,9 @@ def train_routing(
         save_ranker(out / RANKER_FILE, ranker)
     selection = chosen_cut(learning["single"], ranker)
     figures |= {"selection": asdict(selection), "data": _data_figures(data, validation)}
-    figures["pooled"] = recall(validation["pooled"], ranker)
-    figures["single"] = kept(validation["single"], ranker, selection)
+    for way in ("", "_hinted"):
+        figures[f"pooled{way}"] = recall(validation[f"pooled{way}"], ranker)
+        figures[f"single{way}"] = kept(validation[f"single{way}"], ranker, selection)
     if ablations:
         figures["ablations"] = _ablations(*whole, settings, report)
     save_about(out, f"routing-{settings.seed}", selection, settings.ranks_by_demand)
@@ -133,8 +134,8 @@ def _encoder_stage(
 def _examples(
     data: RoutingCorpus, model: RoutingModel, identities: IdentityModel, settings: RoutingSettings, report: Report
 ) -> tuple[dict[str, list[Example]], dict[str, list[Example]]]:
-    """Examples to learn from and to judge by, pooled and each database by itself. Validation databases are in no pool
-    that is learned from."""
+    """Examples to learn from and to judge by, pooled and each database by itself, without the hints that came with some
+    questions and, of those, once more with them. Validation databases are in no pool that is learned from."""
     examples = Examples(model)
     found = []
     for name, keys, pool_keys, alone in (
@@ -148,10 +149,13 @@ def _examples(
         own = {key: Pool([every[key]], model, identities) for key in [*keys, *alone]}
         written = data.some_questions(alone, settings.per_database, settings.seed)
         report(f"{name}: {len(questions) + len(written):,} questions", 0.5)
+        together, hinted = {key: pool for key in keys}, [question for question in questions if question.evidence]
         found.append(
             {
-                "pooled": examples.of(questions, {key: pool for key in keys}),
+                "pooled": examples.of(questions, together),
                 "single": examples.of([*questions, *written], own),
+                "pooled_hinted": examples.of(hinted, together, hinted=True),
+                "single_hinted": examples.of(hinted, own, hinted=True),
             }
         )
     return found[0], found[1]

@@ -18,9 +18,11 @@ from coset.surfaces.command_line.output import waiting
 @click.option("--questions", type=click.Path(path_type=Path), required=True, metavar="FILE",
               help="Questions, one JSON line each: db, question, and the corpus where there are several.")  # fmt: skip
 @click.option("--pool", is_flag=True, help="All databases of the file form one environment.")
+@click.option("--evidence/--no-evidence", default=True, show_default=True,
+              help="Read the hint that comes with a question (its field evidence) as part of it.")  # fmt: skip
 @click.option("--out", "path", type=click.Path(path_type=Path), required=True, metavar="FILE",
               help="Where the answers go: lines of id, tables, columns, kept, seconds.")  # fmt: skip
-def routing(schemas: Path, questions: Path, pool: bool, path: Path) -> None:
+def routing(schemas: Path, questions: Path, pool: bool, evidence: bool, path: Path) -> None:
     """Rank the tables and columns that each question needs, and say which columns the default view keeps.
 
     Without --pool each question sees its own database. Gold columns in the file are never read.
@@ -57,7 +59,7 @@ def routing(schemas: Path, questions: Path, pool: bool, path: Path) -> None:
                     if database.key not in routers:
                         routers[database.key] = SchemaRouter([database], model, identities)
                     router = routers[database.key]
-                found = router.route(question.text)
+                found = router.route(question.hinted if evidence else question.text)
                 line = {
                     "id": question.id, "tables": found.tables, "columns": found.columns, "kept": found.kept,
                     "seconds": round(found.seconds, 6),
