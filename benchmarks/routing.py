@@ -3,7 +3,8 @@
     python benchmarks/routing.py --corpus DIR [--only bird] [--most 20] [--json]
 
 Pooled: all databases of the corpora that have questions are one environment; with `--only`, those of one corpus.
-Single: each question sees its own database. Peers in the same run: BM25 over the words of each table, and a plain dense
+Single: each question sees its own database. Questions are read alone; with `--evidence` together with the hints that
+some of them came with, by the peers too. Peers in the same run: BM25 over the words of each table, and a plain dense
 retriever (our encoder's vector of the question against that of each table's text). Ablations are measured by
 `coset train`, which learns each one anew.
 """
@@ -15,6 +16,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +43,7 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--only", help="one corpus, by its name: its databases are the pool, its questions are asked")
     parser.add_argument("--most", type=int, default=20, help="questions of one database, so that none dominates")
+    parser.add_argument("--evidence", action="store_true", help="read questions with the hints that they came with")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     data = read_routing_corpus(options.corpus)
@@ -48,6 +51,8 @@ def main() -> None:
     if not databases:
         parser.error(f"no corpus is called '{options.only}': {', '.join(sorted({key[0] for key in data.databases}))}")
     questions = data.some_questions([key for key in data.keys("validation") if key in databases], options.most, 1)
+    if options.evidence:
+        questions = [replace(question, text=question.hinted) for question in questions]
     model = load_routing_model(threads=1)
     identities = load_model() if model.ranks_by_demand else None
     pool = SchemaRouter(list(databases.values()), model, identities)

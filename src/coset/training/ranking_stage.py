@@ -118,7 +118,7 @@ from the competition of objects for words."""
 def train_ranker(examples: Sequence[Example], seed: int, settings: RankingSettings, report: Report) -> Ranker:
     networks = _first_round(examples, seed, settings, report)
     part_of = [_fold(example.home, settings.folds) for example in examples]
-    quick = replace(settings, epochs=settings.fold_epochs)
+    quick = replace(settings, epochs=settings.fold_epochs, members=1)
     rows: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     right: dict[int, np.ndarray] = {}
     for part in range(settings.folds):
