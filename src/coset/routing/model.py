@@ -10,12 +10,14 @@ import json
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coset.errors import CosetError
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE, IdentityModel, load_model
-from coset.identities.text_encoder import TextEncoder, Vectors
+from coset.identities.text_encoder import TextEncoder
 from coset.routing.query_model import QueryModel
 from coset.routing.ranking import INPUTS, PARTS, Network, Ranker
 from coset.routing.selection import SelectionSettings
@@ -81,8 +83,8 @@ def load_ranker(path: Path) -> Ranker:
             networks[part] = Network(
                 tensors[f"{part}.mean"],
                 tensors[f"{part}.scale"],
-                tuple(tensors[f"{part}.weight.{number}"] for number in range(layers)),
-                tuple(tensors[f"{part}.bias.{number}"] for number in range(layers)),
+                tuple(tensors[f"{part}.weight.{number}"].astype(np.float32) for number in range(layers)),
+                tuple(tensors[f"{part}.bias.{number}"].astype(np.float32) for number in range(layers)),
             )
     except Exception:
         raise CosetError(f"the routing weights '{path.name}' cannot be read: {AGAIN}") from None
@@ -98,12 +100,13 @@ def load_ranker(path: Path) -> Ranker:
 def save_ranker(path: Path, ranker: Ranker) -> None:
     from safetensors.numpy import save_file
 
-    tensors: dict[str, Vectors] = {}
+    tensors: dict[str, NDArray[Any]] = {}
     for part, network in ranker.networks.items():
         tensors |= {f"{part}.mean": network.mean, f"{part}.scale": network.scale}
-        tensors |= {f"{part}.weight.{number}": weight for number, weight in enumerate(network.weights)}
-        tensors |= {f"{part}.bias.{number}": bias for number, bias in enumerate(network.biases)}
-    save_file({name: np.ascontiguousarray(tensor, dtype=np.float32) for name, tensor in tensors.items()}, str(path))
+        for kind, arrays in (("weight", network.weights), ("bias", network.biases)):
+            # Half precision is enough for what is weighed; means and scales are of any size.
+            tensors |= {f"{part}.{kind}.{number}": array.astype(np.float16) for number, array in enumerate(arrays)}
+    save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, str(path))
 
 
 def save_about(folder: Path, name: str, selection: SelectionSettings, ranks_by_demand: bool) -> None:
