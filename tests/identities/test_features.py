@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coset.identities import features
-from coset.identities.encoder import Encoder
+from coset.identities.encoder import Encoder, Mixture, Perceptron
 from coset.identities.features import NUMBER_NAMES, features_of, neighbours, numbers_of, text_of
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.identities.value_patterns import PATTERNS, numbers_in, pattern_shares, present
@@ -125,7 +127,8 @@ def test_without_samples_no_sample_is_in_the_text() -> None:
 def test_samples_of_one_column_are_in_no_other_text() -> None:
     table = ObservedTable("t", (ObservedColumn("city", samples=("Atlantis",)), ObservedColumn("name")), rows=3)
     texts = features_of(ObservedEnvironment("e", (table,))).texts
-    assert ["Atlantis" in text for text in texts] == [False, True, False]
+    assert ["Atlantis" in each.own for each in texts] == [False, True, False]
+    assert not any("Atlantis" in each.table or each.referred for each in texts)
 
 
 def test_features_come_in_the_order_of_the_objects() -> None:
@@ -134,7 +137,8 @@ def test_features_come_in_the_order_of_the_objects() -> None:
     found = features_of(environment)
     texts, numbers = found.texts, found.numbers
     assert len(texts) == len(numbers) == len(environment.objects) == 4
-    assert [text.split(" | ")[0] for text in texts] == ["one. columns a, b", "a", "b", "two. columns "]
+    assert [each.own.split(" | ")[0] for each in texts] == ["one. columns a, b", "a", "b", "two. columns "]
+    assert [each.table for each in texts] == ["one. columns a, b"] * 3 + ["two. columns "]
     assert numbers[:, NUMBER_NAMES.index("is_table")].tolist() == [1, 0, 0, 1]
     empty = features_of(ObservedEnvironment("none", ()))
     empty_texts, empty_numbers = empty.texts, empty.numbers
@@ -160,7 +164,7 @@ def test_work_for_5000_columns_is_linear(monkeypatch: pytest.MonkeyPatch) -> Non
         found = features_of(ObservedEnvironment("wide", (ObservedTable("wide", columns),)))
         texts, numbers = found.texts, found.numbers
         assert len(texts) == len(numbers) == width + 1
-        assert max(map(len, texts)) < 400
+        assert max(len(each.own) for each in texts) < 400
         counts.append(names_read)
     assert counts[1] <= 10.5 * counts[0]
     assert counts[1] <= 10 * 5_000
@@ -204,21 +208,65 @@ def test_shares_are_of_the_samples_that_say_something() -> None:
     assert numbers_in(("1", "x", "1e999", "-2.5", "nan")).tolist() == [1.0, -2.5]
 
 
+def test_a_column_comes_with_the_text_of_the_table_it_refers_to() -> None:
+    orders = ObservedTable("orders", (ObservedColumn("id"), ObservedColumn("customer_id"), ObservedColumn("total")))
+    customers = ObservedTable("customers", (ObservedColumn("id"), ObservedColumn("name")))
+    found = features_of(ObservedEnvironment("e", (orders, customers))).texts
+    assert [bool(each.referred) for each in found] == [False, False, True, False, False, False, False]
+    assert found[2].referred == found[4].own == found[4].table
+
+
+def perceptron(random: np.random.Generator, inputs: int, outputs: int) -> Perceptron:
+    shapes = ((inputs, 5), (5,), (5, 5), (5,), (5, outputs), (outputs,))
+    return Perceptron(*(random.normal(size=shape) for shape in shapes))
+
+
+def encoder_of(width: int = 1, *, mixed: bool) -> Encoder:
+    random = np.random.default_rng(0)
+    mixture = None
+    if mixed:
+        gate = (random.normal(size=shape) for shape in ((18, 7), (7,), (7, 3), (3,)))
+        mixture = Mixture(perceptron(random, 4, 4), *gate)
+    return Encoder(
+        random.normal(size=6), np.abs(random.normal(size=6)) + 0.5, perceptron(random, 14, 4),
+        random.normal(size=(5, width)), random.normal(size=width), mixture,
+    )  # fmt: skip
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("width", [1, 4])
-def test_the_encoder_keeps_precisions_within_their_bounds(width: int) -> None:
-    random = np.random.default_rng(0)
-    shapes = ((6,), (6,), (8, 5), (6, 5), (5,), (5, 5), (5,), (5, 4), (4,), (5, width), (width,))
-    weights = [random.normal(size=shape) for shape in shapes]
-    weights[1] = np.abs(weights[1]) + 0.5
-    encoder = Encoder(*weights)
-    texts, numbers = random.normal(size=(50, 8)) * 100, random.normal(size=(50, 6)) * 100
-    embeddings, precisions = encoder.encode(texts.astype(np.float32), numbers.astype(np.float32))
+@pytest.mark.parametrize("mixed", [False, True])
+def test_the_encoder_keeps_precisions_within_their_bounds(width: int, mixed: bool) -> None:
+    random = np.random.default_rng(1)
+    encoder = encoder_of(width, mixed=mixed)
+    vectors, numbers = random.normal(size=(50, 12)) * 100, random.normal(size=(50, 6)) * 100
+    vectors[::3, 8:] = 0.0
+    embeddings, precisions = encoder.encode(vectors.astype(np.float32), numbers.astype(np.float32))
     assert embeddings.shape == (50, 4)
     assert precisions.shape == (50, width)
     assert np.isfinite(embeddings).all()
     assert ((precisions >= 0.25) & (precisions <= 4.0)).all()
     # Each object for itself: its row does not depend on the others.
-    alone = encoder.encode(texts[7:8].astype(np.float32), numbers[7:8].astype(np.float32))
+    alone = encoder.encode(vectors[7:8].astype(np.float32), numbers[7:8].astype(np.float32))
     assert alone[0] == pytest.approx(embeddings[7:8])
     assert alone[1] == pytest.approx(precisions[7:8])
+
+
+def test_a_column_lies_between_its_table_the_table_it_refers_to_and_its_own_place() -> None:
+    random = np.random.default_rng(2)
+    encoder = encoder_of(mixed=True)
+    table, other, own = (random.normal(size=4).astype(np.float32) for _ in range(3))
+    nothing, numbers = np.zeros(4, dtype=np.float32), random.normal(size=(1, 6)).astype(np.float32)
+
+    def place(*vectors: np.ndarray) -> np.ndarray:
+        return encoder.encode(np.concatenate(vectors)[None], numbers)[0][0]
+
+    tables = [place(each, each, nothing) for each in (table, other)]
+    # A table's place follows from its text alone, whatever its numbers are.
+    assert np.array_equal(tables[0], encoder.encode(np.concatenate([table, table, nothing])[None], 3 * numbers)[0][0])
+    free, _ = replace(encoder, mixture=None).encode(np.concatenate([own, table, other])[None], numbers)
+    corners = np.array([*tables, free[0]])
+    shares, *_ = np.linalg.lstsq(np.vstack([corners.T, np.ones(3)]), [*place(own, table, other), 1.0])
+    assert (shares > 0).all() and shares.sum() == pytest.approx(1.0)
+    unlinked, *_ = np.linalg.lstsq(np.vstack([corners.T, np.ones(3)]), [*place(own, table, nothing), 1.0])
+    assert unlinked[1] == pytest.approx(0.0, abs=1e-9)

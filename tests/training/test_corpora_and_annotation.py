@@ -166,4 +166,4 @@ def test_the_corpora_give_a_training_set_without_leaks(shared: Path) -> None:
     generator = random.Random(1)
     for item in training.objects[:: len(training.objects) // 300]:
         seen = variant(item, generator, training.synonyms)
-        assert seen.text and seen.table and len(seen.numbers)
+        assert seen.text and seen.texts.table and len(seen.numbers)

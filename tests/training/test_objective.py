@@ -36,18 +36,19 @@ def test_torch_and_numpy_realise_the_same_bank(diagonal: bool) -> None:
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_the_encoder_in_numpy_is_the_trained_one(diagonal: bool) -> None:
+@pytest.mark.parametrize("mixture", [0, 6])
+def test_the_encoder_in_numpy_is_the_trained_one(diagonal: bool, mixture: int) -> None:
     torch.manual_seed(1)
-    settings = FitSettings(hidden=16, embedding=5, diagonal=diagonal)
-    encoder = TorchEncoder(8, 3, settings).eval()
+    settings = FitSettings(hidden=16, embedding=5, diagonal=diagonal, mixture=mixture)
+    encoder = TorchEncoder(12, 3, settings).eval()
     torch.nn.init.normal_(encoder.precision.weight)
-    texts, numbers = (
-        np.random.default_rng(2).normal(size=(2, 7, 8)).astype(np.float32)[0],
-        np.ones((7, 3), dtype=np.float32),
-    )
+    texts = np.random.default_rng(2).normal(size=(7, 12)).astype(np.float32)
+    texts[2, 4:8] = texts[2, :4]  # a table
+    texts[2:4, 8:] = 0.0  # what refers to nothing
+    numbers = np.ones((7, 3), dtype=np.float32)
     with torch.no_grad():
         z, s = encoder(torch.tensor(texts) * 2.0, torch.tensor(numbers))
-    ours, precision = _as_numpy(encoder, np.zeros(3, np.float32), np.ones(3, np.float32), 8).encode(texts, numbers)
+    ours, precision = _as_numpy(encoder, np.zeros(3, np.float32), np.ones(3, np.float32), 12).encode(texts, numbers)
     assert np.allclose(ours, z.numpy(), atol=1e-5) and np.allclose(precision, s.numpy(), atol=1e-5)
 
 
@@ -69,7 +70,7 @@ def test_each_term_of_the_objective_counts_and_opposition_acts_inside_its_margin
 def test_fitting_is_deterministic_and_learns() -> None:
     generator = np.random.default_rng(0)
     targets = generator.integers(0, 4, size=120)
-    texts = (np.eye(4)[targets] + 0.1 * generator.normal(size=(120, 4))).astype(np.float32)
+    texts = np.tile(np.eye(4)[targets] + 0.1 * generator.normal(size=(120, 4)), 3).astype(np.float32)
     nothing = np.zeros((120, 4), dtype=np.float32)
     numbers = np.zeros((1, 120, 2), dtype=np.float32)
     database = Database(texts[None], numbers, nothing, nothing, targets)

@@ -39,6 +39,7 @@ def test_a_table_comes_with_its_labels_and_under_its_other_names(tmp_path: Path)
     assert (one.table.name, one.table.names) == ("shipments", ("shipment_id", "buyer"))
     assert (one.alias.name, one.alias.names) == ("shpmt", ("nr", "buyer"))
     assert one.alias.columns[1].samples == ("Ada",)
+    assert one.label.database == ("written", "one")
     # Schemas come with keys and without.
     assert [each.table.columns[0].is_key for each in (one, two)] == [False, True]
 

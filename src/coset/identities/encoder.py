@@ -1,7 +1,12 @@
 """psi_theta: features to an embedding and its precision, in NumPy.
 
-In: text vectors and number features, trained weights. Out: z_e and s_e for one coordinate. The text vectors come from
-`text_encoder`; training builds the same function in torch, and a test holds both together.
+In: for each object its own text vector, that of its table, that of the table it refers to, and its number features;
+trained weights. Out: z_e and s_e for one coordinate. The vectors come from `text_encoder`; training builds the same
+function in torch, and a test holds both together.
+
+A column plays its part in one of three ways: it states a fact of its row, and is about what its table is about; it
+refers to another table's rows, and is about those; or it speaks for itself. Where the encoder knows what tables are
+about, the embedding of a column is a mixture of these three places, and its shares are told by the column.
 """
 
 from __future__ import annotations
@@ -13,35 +18,88 @@ from numpy.typing import NDArray
 
 from coset.identities.prototypes import Array
 
+WAYS = 3
+"""Of its table, of the table it refers to, for itself."""
+
 
 @dataclass(frozen=True)
-class Encoder:
-    """A two-layer network with a residual around its hidden layer, and one output for the precision."""
+class Perceptron:
+    """Two layers, the second with a residual around it, and an output."""
 
-    number_mean: Array
-    number_scale: Array
-    text_weight: Array
-    number_weight: Array
+    first_weight: Array
     first_bias: Array
     hidden_weight: Array
     hidden_bias: Array
-    embedding_weight: Array
-    embedding_bias: Array
+    out_weight: Array
+    out_bias: Array
+
+    def run(self, rows: Array) -> tuple[Array, Array]:
+        """The output and the hidden layer before it."""
+        first = gelu(rows @ self.first_weight + self.first_bias)
+        hidden = first + gelu(first @ self.hidden_weight + self.hidden_bias)
+        return hidden @ self.out_weight + self.out_bias, hidden
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What tables are about, from their texts alone, and which share of a column lies where."""
+
+    tables: Perceptron
+    first_weight: Array
+    first_bias: Array
+    share_weight: Array
+    share_bias: Array
+
+    def shares(self, rows: Array, is_table: NDArray[np.bool_], refers: NDArray[np.bool_]) -> Array:
+        """The shares of the three ways. A table is at its own place; what refers to nothing is at nobody else's."""
+        scores = gelu(rows @ self.first_weight + self.first_bias) @ self.share_weight + self.share_bias
+        scores[~refers, 1] = -np.inf
+        scores[is_table, 1:] = -np.inf
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        result: Array = weights / weights.sum(axis=1, keepdims=True)
+        return result
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Objects to embeddings, directly or as a mixture with the places of tables; one output more for the precision."""
+
+    number_mean: Array
+    number_scale: Array
+    own: Perceptron
     precision_weight: Array
     precision_bias: Array
+    mixture: Mixture | None = None
     lowest_precision: float = 0.25
     highest_precision: float = 4.0
 
-    def encode(self, texts: NDArray[np.float32], numbers: NDArray[np.float32]) -> tuple[Array, Array]:
-        """Embeddings (objects x p) and precisions (objects x 1 or p), the latter within fixed bounds."""
+    def encode(self, vectors: NDArray[np.float32], numbers: NDArray[np.float32]) -> tuple[Array, Array]:
+        """Embeddings (objects x p) and precisions (objects x 1 or p), the latter within fixed bounds.
+
+        `vectors` has three vectors a row, as `encode_in_tables` makes them; the first two are equal for a table.
+        """
         scaled = (numbers.astype(np.float64) - self.number_mean) / self.number_scale
-        first = gelu(texts.astype(np.float64) @ self.text_weight + scaled @ self.number_weight + self.first_bias)
-        hidden = first + gelu(first @ self.hidden_weight + self.hidden_bias)
-        embedding = hidden @ self.embedding_weight + self.embedding_bias
+        own, table, referred = np.split(vectors.astype(np.float64), WAYS, axis=1)
+        embedding, hidden = self.own.run(np.hstack([own, table, scaled]))
+        if self.mixture is not None:
+            refers, is_table = referred.any(axis=1), (own == table).all(axis=1)
+            share = self.mixture.shares(np.hstack([own, table, referred, scaled]), is_table, refers)
+            of_table, hidden_of_table = self._of_tables(table)
+            of_referred, _ = self._of_tables(referred)
+            embedding = share[:, :1] * of_table + share[:, 1:2] * of_referred + share[:, 2:] * embedding
+            hidden = share[:, :1] * hidden_of_table + (1 - share[:, :1]) * hidden
         # The logistic function, in the form that cannot overflow.
-        share = 0.5 + 0.5 * np.tanh((hidden @ self.precision_weight + self.precision_bias) / 2)
-        precision = self.lowest_precision * (self.highest_precision / self.lowest_precision) ** share
+        share_of_range = 0.5 + 0.5 * np.tanh((hidden @ self.precision_weight + self.precision_bias) / 2)
+        precision = self.lowest_precision * (self.highest_precision / self.lowest_precision) ** share_of_range
         return embedding, precision
+
+    def _of_tables(self, vectors: Array) -> tuple[Array, Array]:
+        """Where tables lie; each distinct one is computed once, because the columns of a table share it."""
+        assert self.mixture is not None  # noqa: S101
+        rows = np.ascontiguousarray(vectors).view(np.dtype((np.void, vectors.shape[1] * vectors.itemsize)))[:, 0]
+        _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+        place, hidden = self.mixture.tables.run(vectors[first])
+        return place[inverse], hidden[inverse]
 
 
 def gelu(values: Array) -> Array:

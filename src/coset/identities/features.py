@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, TypeFamily
+from coset.identities.references import referred_tables
+from coset.identities.text_encoder import ObjectTexts
 from coset.identities.value_patterns import PATTERNS, numbers_in, pattern_shares, present
 from coset.identities.words import readable
 
@@ -110,26 +112,25 @@ def numbers_of(table: ObservedTable, column: ObservedColumn | None, position: in
 
 @dataclass(frozen=True)
 class Features:
-    """Texts and numbers of all objects of an environment, in its order, and which object is the table of each."""
+    """Texts and numbers of all objects of an environment, in its order."""
 
-    texts: list[str]
+    texts: list[ObjectTexts]
     numbers: NDArray[np.float32]
-    tables: NDArray[np.int64]
 
 
 def features_of(environment: ObservedEnvironment) -> Features:
-    """The features of all objects. An object's own text and that of its table are encoded side by side."""
-    texts: list[str] = []
+    """The features of all objects. An object's own text and those of the tables about it are encoded side by side."""
+    of_tables = [text_of(table, None) for table in environment.tables]
+    referred = referred_tables(environment.tables)
+    texts: list[ObjectTexts] = []
     rows: list[NDArray[np.float32]] = []
-    tables: list[int] = []
-    for table in environment.tables:
-        here = len(texts)
+    for place, table in enumerate(environment.tables):
         for position, column in enumerate((None, *table.columns), start=-1):
-            texts.append(text_of(table, column, max(0, position)))
+            own = of_tables[place] if column is None else text_of(table, column, position)
+            target = referred.get((place, position))
+            texts.append(ObjectTexts(own, of_tables[place], "" if target is None else of_tables[target]))
             rows.append(numbers_of(table, column, max(0, position)))
-            tables.append(here)
-    numbers = np.stack(rows) if rows else np.zeros((0, len(NUMBER_NAMES)), dtype=np.float32)
-    return Features(texts, numbers, np.array(tables, dtype=np.int64))
+    return Features(texts, np.stack(rows) if rows else np.zeros((0, len(NUMBER_NAMES)), dtype=np.float32))
 
 
 def _magnitudes(numbers: NDArray[np.float64]) -> dict[str, float]:

@@ -8,6 +8,7 @@ sentence.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from coset.errors import CosetError
-from coset.identities.encoder import Encoder
+from coset.identities.encoder import Encoder, Mixture, Perceptron
 from coset.identities.features import NUMBER_NAMES, features_of
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory, load_inventory
 from coset.identities.label_model import LabelModel
@@ -25,7 +26,7 @@ from coset.identities.observed import ObservedColumn, ObservedEnvironment, Obser
 from coset.identities.prototypes import Array, Calibration, Prior, RealisationSettings, memberships
 from coset.identities.text_encoder import LONGEST_TABLE, TextEncoder, encode_in_tables
 
-VERSION = 2
+VERSION = 3
 MODEL_FILE, TENSOR_FILE, TEXT_FILE, TABLE_FILE, VOCABULARY_FILE, WORDS_FILE = (
     "model.json", "identities.safetensors", "text_encoder.onnx", "table_encoder.onnx", "vocabulary.txt",
     "words.safetensors",
@@ -72,15 +73,10 @@ def load_model(own_inventory: Path | None = None, folder: Path | None = None, th
     coordinates: dict[Coordinate, CoordinateModel] = {}
     for coordinate in COORDINATES:
         trained = description["coordinates"][coordinate]
-        encoder = Encoder(
-            **{
-                part.name: tensors[f"{coordinate}.{part.name}"].astype(np.float64)
-                for part in fields(Encoder)
-                if f"{coordinate}.{part.name}" in tensors
-            },
-            lowest_precision=trained["lowest_precision"],
-            highest_precision=trained["highest_precision"],
-        )
+        encoder = _encoder(
+            {name: array.astype(np.float64) for name, array in tensors.items()}, coordinate,
+            trained["lowest_precision"], trained["highest_precision"],
+        )  # fmt: skip
         prior = Prior(
             tensors[f"{coordinate}.prior_centres"].astype(np.float64),
             tensors[f"{coordinate}.prior_precisions"].astype(np.float64),
@@ -109,11 +105,9 @@ def save_model(folder: Path, model: IdentityModel) -> None:
     tensors: dict[str, Any] = {}
     coordinates: dict[str, Any] = {}
     for coordinate, part in model.coordinates.items():
-        for each in fields(Encoder):
-            value = getattr(part.encoder, each.name)
-            if isinstance(value, np.ndarray):
-                # Half precision is enough: what a role is turns on differences a thousand times as large.
-                tensors[f"{coordinate}.{each.name}"] = np.ascontiguousarray(value.astype(np.float16))
+        for name, array in _arrays(part.encoder, coordinate).items():
+            # Half precision is enough: what a role is turns on differences a thousand times as large.
+            tensors[name] = np.ascontiguousarray(array.astype(np.float16))
         tensors[f"{coordinate}.prior_centres"] = part.prior.centres.astype(np.float32)
         tensors[f"{coordinate}.prior_precisions"] = part.prior.precisions.astype(np.float32)
         coordinates[coordinate] = {
@@ -131,6 +125,33 @@ def save_model(folder: Path, model: IdentityModel) -> None:
     save_file(tensors, folder / TENSOR_FILE)
     description = {"version": VERSION, "name": model.name, "numbers": list(NUMBER_NAMES), "coordinates": coordinates}
     (folder / MODEL_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+
+
+def _arrays(part: Encoder | Mixture | Perceptron, name: str) -> dict[str, Array]:
+    """All arrays of a part of an encoder under their path."""
+    found: dict[str, Array] = {}
+    for each in fields(part):
+        value = getattr(part, each.name)
+        if isinstance(value, np.ndarray):
+            found[f"{name}.{each.name}"] = value
+        elif isinstance(value, (Mixture, Perceptron)):
+            found |= _arrays(value, f"{name}.{each.name}")
+    return found
+
+
+def _encoder(arrays: Mapping[str, Array], name: str, lowest: float, highest: float) -> Encoder:
+    def perceptron(path: str) -> Perceptron:
+        return Perceptron(*(arrays[f"{path}.{each.name}"] for each in fields(Perceptron)))
+
+    def mixture(path: str) -> Mixture:
+        gate = (arrays[f"{path}.{each.name}"] for each in fields(Mixture) if each.name != "tables")
+        return Mixture(perceptron(f"{path}.tables"), *gate)
+
+    return Encoder(
+        arrays[f"{name}.number_mean"], arrays[f"{name}.number_scale"], perceptron(f"{name}.own"),
+        arrays[f"{name}.precision_weight"], arrays[f"{name}.precision_bias"],
+        mixture(f"{name}.mixture") if f"{name}.mixture.share_bias" in arrays else None, lowest, highest,
+    )  # fmt: skip
 
 
 def _description(folder: Path) -> dict[str, Any]:
@@ -187,9 +208,8 @@ def _aligned(
         else:
             tables = [ObservedTable(name, (ObservedColumn(name="id"), ObservedColumn(name="name"))) for name in words]
         features = features_of(ObservedEnvironment("", tuple(tables)))
-        is_table = features.tables == np.arange(len(features.tables))
-        texts_of_tables = [features.texts[table] for table in features.tables]
-        vectors = encode_in_tables(text_encoder, table_encoder, features.texts, texts_of_tables)
+        is_table = np.array([each.own == each.table for each in features.texts])
+        vectors = encode_in_tables(text_encoder, table_encoder, features.texts)
         embeddings, _ = encoder.encode(vectors, features.numbers)
         centres[number] = embeddings[is_table if coordinate == "entity" else ~is_table].mean(axis=0)
         precisions[number] = prior.precisions.mean(axis=0)

@@ -24,7 +24,7 @@ from coset.identities.observed import ObservedEnvironment
 from coset.identities.prototypes import Array, PrototypeBank, assign, cap_support, distances, realise
 from coset.identities.signals import Look, Signal
 from coset.identities.teaching import Taught, learn
-from coset.identities.text_encoder import encode_in_tables
+from coset.identities.text_encoder import ObjectTexts, encode_in_tables
 
 
 @dataclass(frozen=True)
@@ -71,18 +71,10 @@ def embed(
     """Embeddings of all objects; those whose digest is known are taken over."""
     features = features_of(environment)
     texts, numbers = features.texts, features.numbers
-    digests = tuple(
-        _digest(model.name, text, texts[table], row)
-        for text, table, row in zip(texts, features.tables, numbers, strict=True)
-    )
+    digests = tuple(_digest(model.name, own, row) for own, row in zip(texts, numbers, strict=True))
     known = known or {}
     fresh = [number for number, digest in enumerate(digests) if digest not in known]
-    vectors = encode_in_tables(
-        model.text_encoder,
-        model.table_encoder,
-        [texts[number] for number in fresh],
-        [texts[features.tables[number]] for number in fresh],
-    )
+    vectors = encode_in_tables(model.text_encoder, model.table_encoder, [texts[number] for number in fresh])
     embeddings: dict[Coordinate, Array] = {}
     precisions: dict[Coordinate, Array] = {}
     for coordinate, part in model.coordinates.items():
@@ -184,8 +176,8 @@ def realise_environment(
     return embedded, signals, realised
 
 
-def _digest(model: str, text: str, table: str, numbers: NDArray[np.float32]) -> str:
-    words = "\x00".join((model, text, table)).encode("utf-8", "replace")
+def _digest(model: str, texts: ObjectTexts, numbers: NDArray[np.float32]) -> str:
+    words = "\x00".join((model, texts.own, texts.table, texts.referred)).encode("utf-8", "replace")
     return hashlib.blake2b(words + numbers.tobytes(), digest_size=12).hexdigest()
 
 

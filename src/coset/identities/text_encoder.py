@@ -8,6 +8,7 @@ own, because all encoders share them. Everything is read when the first text com
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,19 +72,29 @@ class TextEncoder:
         return self._opened
 
 
-def encode_in_tables(
-    columns: TextEncoder, tables: TextEncoder, texts: Sequence[str], texts_of_tables: Sequence[str]
-) -> Vectors:
-    """For each object, its vector beside that of its table: what the encoders of the identities take.
+@dataclass(frozen=True)
+class ObjectTexts:
+    """What is read of an object: its own text, that of its table (a table's own), and that of the table it refers to
+    (none: empty)."""
 
-    A table has the text of its table. Tables have an encoder of their own: they are few, and a long text tells more of
-    them.
+    own: str
+    table: str
+    referred: str = ""
+
+
+def encode_in_tables(columns: TextEncoder, tables: TextEncoder, texts: Sequence[ObjectTexts]) -> Vectors:
+    """For each object its vector, that of its table and that of the table it refers to (none: zeros), side by side:
+    what the encoders of the identities take.
+
+    Tables have an encoder of their own: they are few, and a long text tells more of them.
     """
-    beside = tables.encode(texts_of_tables)
-    own = beside.copy()
-    of_columns = [number for number, text in enumerate(texts) if text != texts_of_tables[number]]
-    own[of_columns] = columns.encode([texts[number] for number in of_columns])
-    return np.hstack([own, beside])
+    found = tables.encode([each.table for each in texts] + [each.referred for each in texts])
+    table, referred = found[: len(texts)], found[len(texts) :]
+    referred[[not each.referred for each in texts]] = 0.0
+    own = table.copy()
+    of_columns = [number for number, each in enumerate(texts) if each.own != each.table]
+    own[of_columns] = columns.encode([texts[number].own for number in of_columns])
+    return np.hstack([own, table, referred])
 
 
 class WordVectors:

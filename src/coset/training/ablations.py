@@ -17,7 +17,7 @@ from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import CoordinateModel, IdentityModel
 from coset.identities.observed import ObservedColumn
 from coset.identities.prototypes import RealisationSettings, distances, joint, memberships, realise
-from coset.identities.text_encoder import TextEncoder
+from coset.identities.text_encoder import ObjectTexts, TextEncoder
 from coset.training.evaluate import quality
 from coset.training.fit import Database, FitSettings, fit
 from coset.training.identity_stage import Prepared, RecipeSettings, encode_seen, train_coordinate, weigh
@@ -113,19 +113,18 @@ def names_only(item: TrainingObject) -> Seen:
         columns=tuple(ObservedColumn(name=column.name) for column in item.table.columns[:40]),
     )
     column = None if item.column is None else ObservedColumn(name=item.column.name)
-    return Seen(
-        text_of(table, column, max(0, item.position)), text_of(table, None), np.zeros_like(numbers_of(table, column))
-    )
+    texts = ObjectTexts(text_of(table, column, max(0, item.position)), text_of(table, None))
+    return Seen(texts, np.zeros_like(numbers_of(table, column)))
 
 
 def values_only(item: TrainingObject) -> Seen:
     """The object without any name: type, values and keys alone."""
     nothing = replace(item.table, name="", label="", description="", columns=())
     if item.column is None:
-        return Seen("table", "table", numbers_of(item.table, None))
+        return Seen(ObjectTexts("table", "table"), numbers_of(item.table, None))
     column = replace(item.column, name="", label="", description="", refers_to=None)
     seen = replace(nothing, columns=(column,))
-    return Seen(text_of(seen, column, 0), "table", numbers_of(item.table, column, item.position))
+    return Seen(ObjectTexts(text_of(seen, column, 0), "table"), numbers_of(item.table, column, item.position))
 
 
 def encode_as(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from coset.identities.encoder import Encoder
+from coset.identities.encoder import WAYS, Encoder, Mixture, Perceptron
 from coset.identities.prototypes import Prior
 from coset.training.objective import Episode, ObjectiveSettings, objective
 
@@ -29,7 +29,7 @@ class Database:
     """The objects of one database in one coordinate; several variants of the same features (plain and disguised)."""
 
     texts: NDArray[np.float32]
-    """variants x objects x 768: the object beside its table"""
+    """variants x objects x (3 * 384), as `encode_in_tables` makes them"""
     numbers: NDArray[np.float32]
     """variants x objects x numbers"""
     supporting: NDArray[np.float32]
@@ -49,33 +49,67 @@ class FitSettings:
     text_dropout: float = 0.15
     """The text vectors were fine-tuned on the same databases: hiding parts keeps the encoder from leaning on them."""
     diagonal: bool = False
+    mixture: int = 0
+    """Width of the layer that tells the shares of a column's mixture; 0 leaves columns by themselves."""
     objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
 
 
 OF_ATTRIBUTES = FitSettings()
-OF_ENTITIES = FitSettings(epochs=10, hidden=384, embedding=96, text_dropout=0.35)
-"""What a table is about has more kinds than what a column holds, and leans more on what was fine-tuned."""
+OF_ENTITIES = FitSettings(epochs=10, hidden=256, embedding=96, text_dropout=0.35, mixture=48)
+"""What a table is about has more kinds than what a column holds, leans more on what was fine-tuned, and is what most of
+its columns are about."""
+
+
+class TorchPerceptron(nn.Module):
+    """`coset.identities.encoder.Perceptron`, trainable."""
+
+    def __init__(self, inputs: int, settings: FitSettings) -> None:
+        super().__init__()
+        self.first, self.hidden = nn.Linear(inputs, settings.hidden), nn.Linear(settings.hidden, settings.hidden)
+        self.out = nn.Linear(settings.hidden, settings.embedding)
+        self.dropout = settings.dropout
+
+    def forward(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        first = functional.gelu(self.first(rows), approximate="tanh")
+        first = functional.dropout(first, self.dropout, self.training)
+        hidden = first + functional.gelu(self.hidden(first), approximate="tanh")
+        hidden = functional.dropout(hidden, self.dropout, self.training)
+        return self.out(hidden), hidden
 
 
 class TorchEncoder(nn.Module):
-    """`coset.identities.encoder.Encoder`, trainable."""
+    """`coset.identities.encoder.Encoder`, trainable. Texts come with a length of the root of their width."""
 
     def __init__(self, texts: int, numbers: int, settings: FitSettings) -> None:
         super().__init__()
-        self.text, self.number = nn.Linear(texts, settings.hidden), nn.Linear(numbers, settings.hidden, bias=False)
-        self.hidden = nn.Linear(settings.hidden, settings.hidden)
-        self.embedding = nn.Linear(settings.hidden, settings.embedding)
+        width = texts // WAYS
+        self.own = TorchPerceptron(2 * width + numbers, settings)
+        self.tables = TorchPerceptron(width, settings) if settings.mixture else None
+        self.gate = nn.Linear(texts + numbers, settings.mixture) if settings.mixture else None
+        self.share = nn.Linear(settings.mixture, WAYS) if settings.mixture else None
         self.precision = nn.Linear(settings.hidden, settings.embedding if settings.diagonal else 1)
         nn.init.zeros_(self.precision.weight), nn.init.zeros_(self.precision.bias)
         self.dropout, self.text_dropout = settings.dropout, settings.text_dropout
 
     def forward(self, texts: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
-        texts = functional.dropout(texts, self.text_dropout, self.training)
-        first = functional.gelu(self.text(texts) + self.number(numbers), approximate="tanh")
-        first = functional.dropout(first, self.dropout, self.training)
-        hidden = first + functional.gelu(self.hidden(first), approximate="tanh")
-        hidden = functional.dropout(hidden, self.dropout, self.training)
-        return self.embedding(hidden), bounded(self.precision(hidden))
+        own, table, referred = texts.chunk(WAYS, dim=1)
+        is_table, refers = (own == table).all(dim=1), (referred != 0).any(dim=1)
+        own, table, referred = (
+            functional.dropout(part, self.text_dropout, self.training) for part in (own, table, referred)
+        )
+        embedding, hidden = self.own(torch.cat([own, table, numbers], dim=1))
+        if self.tables is not None and self.gate is not None and self.share is not None:
+            first = functional.gelu(self.gate(torch.cat([own, table, referred, numbers], dim=1)), approximate="tanh")
+            scores = self.share(functional.dropout(first, self.dropout, self.training))
+            nowhere = torch.zeros_like(scores, dtype=torch.bool)
+            nowhere[:, 1] = ~refers | is_table
+            nowhere[:, 2] = is_table
+            share = scores.masked_fill(nowhere, -math.inf).softmax(dim=1)
+            of_table, hidden_of_table = self.tables(table)
+            of_referred, _ = self.tables(referred)
+            embedding = share[:, :1] * of_table + share[:, 1:2] * of_referred + share[:, 2:] * embedding
+            hidden = share[:, :1] * hidden_of_table + (1 - share[:, :1]) * hidden
+        return embedding, bounded(self.precision(hidden))
 
 
 def bounded(raw: Tensor) -> Tensor:
@@ -115,7 +149,7 @@ def fit(
         for group in chosen:
             texts, numbers, supporting, opposing, targets = _gathered([databases[n] for n in group], generator)
             embeddings, precisions = encoder(
-                torch.from_numpy(texts * math.sqrt(width / 2)),
+                torch.from_numpy(texts * math.sqrt(width // WAYS)),
                 torch.from_numpy(((numbers - mean) / scale).astype(np.float32)),
             )
             # Sometimes nothing is support: the prior must stand alone where an environment says little.
@@ -170,21 +204,31 @@ def _gathered(group: Sequence[Database], generator: random.Random) -> tuple[np.n
 
 
 def _as_numpy(encoder: TorchEncoder, mean: NDArray[np.float32], scale: NDArray[np.float32], width: int) -> Encoder:
+    """The same encoder over text vectors of length 1."""
+    one = width // WAYS
+    length = math.sqrt(one)
+
     def array(tensor: Tensor) -> NDArray[np.float64]:
         return tensor.detach().double().numpy()
 
+    def first(layer: nn.Linear, texts: int) -> NDArray[np.float64]:
+        weight = array(layer.weight).T.copy()
+        weight[:texts] *= length
+        return weight
+
+    def perceptron(part: TorchPerceptron, texts: int) -> Perceptron:
+        return Perceptron(
+            first(part.first, texts), array(part.first.bias), array(part.hidden.weight).T, array(part.hidden.bias),
+            array(part.out.weight).T, array(part.out.bias),
+        )  # fmt: skip
+
+    mixture = None
+    if encoder.tables is not None and encoder.gate is not None and encoder.share is not None:
+        mixture = Mixture(
+            perceptron(encoder.tables, one), first(encoder.gate, width), array(encoder.gate.bias),
+            array(encoder.share.weight).T, array(encoder.share.bias),
+        )  # fmt: skip
     return Encoder(
-        number_mean=mean.astype(np.float64),
-        number_scale=scale.astype(np.float64),
-        text_weight=array(encoder.text.weight).T * math.sqrt(width / 2),
-        number_weight=array(encoder.number.weight).T,
-        first_bias=array(encoder.text.bias),
-        hidden_weight=array(encoder.hidden.weight).T,
-        hidden_bias=array(encoder.hidden.bias),
-        embedding_weight=array(encoder.embedding.weight).T,
-        embedding_bias=array(encoder.embedding.bias),
-        precision_weight=array(encoder.precision.weight).T,
-        precision_bias=array(encoder.precision.bias),
-        lowest_precision=LOWEST,
-        highest_precision=HIGHEST,
-    )
+        mean.astype(np.float64), scale.astype(np.float64), perceptron(encoder.own, 2 * one),
+        array(encoder.precision.weight).T, array(encoder.precision.bias), mixture, LOWEST, HIGHEST,
+    )  # fmt: skip

@@ -18,7 +18,7 @@ from coset.identities.observed import ObservedEnvironment
 from coset.identities.realise import realise_environment
 from coset.training.annotation import FOLDER, read_annotation
 from coset.training.objects import TrainingSet, disguise_tables
-from coset.training.written import CORPUS as WRITTEN
+from coset.training.written import INVENTED, RECALLED
 
 Report = Callable[[str, float], None]
 
@@ -35,7 +35,8 @@ def data_figures(training: TrainingSet, inventory: Inventory) -> dict[str, Any]:
         "tables": sum(label.column is None for label in annotated),
         "databases": len({label.database for label in annotated}),
         "parts": {part: len(training.part(part)) for part in ("train", "dev", "validation")},
-        "written": _written_figures(training),
+        "written": _written_figures(training, INVENTED),
+        "recalled": _written_figures(training, RECALLED),
         "second": len(both),
         "second_tables": len(tables),
         "agreement": {
@@ -46,8 +47,8 @@ def data_figures(training: TrainingSet, inventory: Inventory) -> dict[str, Any]:
     }
 
 
-def _written_figures(training: TrainingSet) -> dict[str, int]:
-    written = [item for item in training.objects if item.label.database[0] == WRITTEN]
+def _written_figures(training: TrainingSet, corpus: str) -> dict[str, int]:
+    written = [item for item in training.objects if item.label.database[0] == corpus]
     return {
         "databases": len({item.label.database for item in written}),
         "tables": sum(item.column is None for item in written),

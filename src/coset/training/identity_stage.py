@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from coset.identities.encoder import WAYS
 from coset.identities.inventory import Coordinate, Inventory
 from coset.identities.label_model import LabelModel, fit_label_model, signed_evidence
 from coset.identities.labelers import LABELERS
@@ -21,7 +22,8 @@ from coset.identities.model import CoordinateModel
 from coset.identities.observed import ObservedEnvironment
 from coset.identities.prototypes import RealisationSettings, distances, realise
 from coset.identities.signals import Look, Signal
-from coset.identities.text_encoder import TextEncoder, encode_in_tables
+from coset.identities.text_encoder import WIDTH, TextEncoder, encode_in_tables
+from coset.training.annotation import Key
 from coset.training.evaluate import best_calibration, quality
 from coset.training.fine_tune import OF_COLUMNS, OF_TABLES, FineTuneSettings
 from coset.training.fit import OF_ATTRIBUTES, OF_ENTITIES, Database, FitSettings, fit
@@ -70,7 +72,7 @@ class Weighed:
     def databases(self, part: str) -> list[Database]:
         """The objects of a part that have a target, by database. A database of which only tables are known is no
         environment to realise: without them stage 2 is a little better."""
-        targets = self.prepared.targets[self.coordinate]
+        targets, environments = self.prepared.targets[self.coordinate], with_columns(self.training)
         groups: dict[tuple[str, str], list[int]] = {}
         for number, item in enumerate(self.training.objects):
             if item.part == part and targets[number] >= 0:
@@ -81,8 +83,8 @@ class Weighed:
                 self.supporting[numbers].astype(np.float32), self.opposing[numbers].astype(np.float32),
                 targets[numbers],
             )
-            for _, numbers in sorted(groups.items())
-            if part != "train" or any(self.training.objects[number].column is not None for number in numbers)
+            for database, numbers in sorted(groups.items())
+            if part != "train" or database in environments
         ]  # fmt: skip
 
     def measured(self, part: str, model: CoordinateModel) -> tuple[np.ndarray, np.ndarray]:
@@ -120,11 +122,12 @@ def prepare(
         for _ in range(settings.variants):
             layers.append(disguised(training, generator))
         numbers = np.stack([np.stack([look.numbers for look in layer]) for layer in layers])
-        encoded = []
+        known = with_columns(training)
+        asked = [number for number, item in enumerate(training.objects) if item.label.database in known]
+        texts = np.zeros((len(layers), len(training.objects), WAYS * WIDTH), dtype=np.float32)
         for number, layer in enumerate(layers):
             report(f"encoding variant {number + 1} of {len(layers)}", number / len(layers))
-            encoded.append(encode_seen(layer, *encoders))
-        texts = np.stack(encoded)
+            texts[number, asked] = encode_seen([layer[place] for place in asked], *encoders)
         np.savez(out / VECTORS, texts=texts, numbers=numbers)
     targets: dict[Coordinate, np.ndarray] = {
         "entity": np.array([item.label.entity for item in training.objects]),
@@ -135,6 +138,11 @@ def prepare(
     return Prepared(texts, numbers, signals, targets)
 
 
+def with_columns(training: TrainingSet) -> set[Key]:
+    """The databases of which not only tables are known."""
+    return {item.label.database for item in training.objects if item.column is not None}
+
+
 def disguised(training: TrainingSet, generator: random.Random) -> list[Seen]:
     """A variant of every object. The objects of a table see the same variant of it."""
     looks = [variant(item, generator, training.synonyms) for item in training.objects]
@@ -143,9 +151,10 @@ def disguised(training: TrainingSet, generator: random.Random) -> list[Seen]:
         for item, look in zip(training.objects, looks, strict=True)
         if item.column is None
     }
+    whole = [tables.get((item.label.database, item.label.table), "") for item in training.objects]
     return [
-        replace(look, table=tables.get((item.label.database, item.label.table), look.table))
-        for item, look in zip(training.objects, looks, strict=True)
+        replace(look, texts=replace(look.texts, table=table or look.texts.table))
+        for look, table in zip(looks, whole, strict=True)
     ]
 
 
@@ -213,5 +222,5 @@ def own_signals(prepared: Prepared, coordinate: Coordinate, opposition: bool) ->
 
 
 def encode_seen(seen: Sequence[Seen], text_encoder: TextEncoder, table_encoder: TextEncoder) -> np.ndarray:
-    """The vectors of objects beside those of their tables."""
-    return encode_in_tables(text_encoder, table_encoder, [look.text for look in seen], [look.table for look in seen])
+    """The vectors of objects beside those of the tables about them."""
+    return encode_in_tables(text_encoder, table_encoder, [look.texts for look in seen])

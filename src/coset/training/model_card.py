@@ -37,8 +37,10 @@ def _about(figures: dict[str, Any], command: str) -> list[str]:
         "annotators are of one kind.",
         "",
         f"Beside them {data['written']['databases']:,} invented databases ({data['written']['tables']:,} tables; of some",
-        f"{data['written']['columns']:,} columns too) that language models wrote with their roles, and a thesaurus of",
-        "names, trained on only.",
+        f"{data['written']['columns']:,} columns too) and {data['recalled']['databases']:,} that recall public systems "
+        f"({data['recalled']['tables']:,} tables,",
+        f"{data['recalled']['columns']:,} columns), which language models wrote with their roles, and a thesaurus of names; "
+        "all trained on only.",
         "",
         f"Split by database (versions of one database stay together): {parts}. Text encoders, encoders and label models",
         "saw train; temperatures were fitted on dev; the figures that count are those of validation.",

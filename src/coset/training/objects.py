@@ -6,6 +6,7 @@ plain or with parts hidden. Knows no model.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +18,13 @@ from numpy.typing import NDArray
 from coset.identities.features import SHOWN_COLUMNS, numbers_of, text_of
 from coset.identities.inventory import Inventory
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.identities.references import referred_tables
+from coset.identities.text_encoder import ObjectTexts
 from coset.identities.words import words_of
 from coset.training.annotation import Key, Labelled, Part, read_annotation, split_databases
 from coset.training.corpora import read_environments, read_synonyms
 from coset.training.disguise import PREFIXES, STYLES, rename, shipped_thesaurus
-from coset.training.written import read_written
+from coset.training.written import FILES, read_written
 
 INVENTORY: Key = ("coset", "inventory")
 POINTING = frozenset(
@@ -44,6 +47,8 @@ class TrainingObject:
     position: int
     alias: ObservedTable | None = None
     """The same table as another team might have named it and its columns."""
+    referred: ObservedTable | None = None
+    """The table that the column refers to."""
 
     def under_other_names(self) -> TrainingObject:
         if self.alias is None:
@@ -74,6 +79,7 @@ def read_training_set(corpus: Path, inventory: Inventory) -> TrainingSet:
     names = {key: frozenset(t.name.lower() for t in environments[key].tables) for key in keys}
     parts = split_databases(keys, names)
     tables = {(key, table.name): table for key in keys for table in environments[key].tables}
+    referred = {key: referred_columns(environments[key].tables) for key in keys}
     objects = []
     for label in labels:
         table = tables.get((label.database, label.table))
@@ -83,7 +89,9 @@ def read_training_set(corpus: Path, inventory: Inventory) -> TrainingSet:
             objects.append(TrainingObject(label, parts[label.database], table, None, -1))
         elif label.column in table.names:
             position = table.names.index(label.column)
-            objects.append(TrainingObject(label, parts[label.database], table, table.columns[position], position))
+            target = referred[label.database].get((table.name, label.column))
+            column = table.columns[position]
+            objects.append(TrainingObject(label, parts[label.database], table, column, position, referred=target))
     objects += inherited_objects(objects) + inventory_objects(inventory) + written_objects(inventory)
     seen: dict[str, list[str]] = {}
     held_out: dict[Key, dict[str, list[str]]] = {}
@@ -96,6 +104,14 @@ def read_training_set(corpus: Path, inventory: Inventory) -> TrainingSet:
         home = seen if parts[key] == "train" else held_out.setdefault(key, {})
         home.setdefault(name, []).extend(chosen)
     return TrainingSet(environments, objects, seen, held_out)
+
+
+def referred_columns(tables: Sequence[ObservedTable]) -> dict[tuple[str, str], ObservedTable]:
+    """The table that a column refers to, by the names of its table and of itself."""
+    return {
+        (tables[place].name, tables[place].names[position]): tables[target]
+        for (place, position), target in referred_tables(tables).items()
+    }
 
 
 def disguise_tables(
@@ -129,19 +145,25 @@ def disguise_tables(
 
 @dataclass(frozen=True)
 class Seen:
-    """What the model sees of an object: its text, the text of its table, and its numbers."""
+    """What the model sees of an object."""
 
-    text: str
-    table: str
+    texts: ObjectTexts
     numbers: NDArray[np.float32]
+
+    @property
+    def text(self) -> str:
+        return self.texts.own
 
 
 def plain(item: TrainingObject) -> Seen:
     """The object as it is."""
     at = max(0, item.position)
-    return Seen(
-        text_of(item.table, item.column, at), text_of(item.table, None), numbers_of(item.table, item.column, at)
-    )
+    own, table = text_of(item.table, item.column, at), text_of(item.table, None)
+    return Seen(ObjectTexts(own, table, _referred(item)), numbers_of(item.table, item.column, at))
+
+
+def _referred(item: TrainingObject) -> str:
+    return "" if item.referred is None else text_of(item.referred, None)
 
 
 def variant(item: TrainingObject, generator: random.Random, synonyms: Mapping[str, Sequence[str]]) -> Seen:
@@ -177,7 +199,7 @@ def variant(item: TrainingObject, generator: random.Random, synonyms: Mapping[st
         generator.shuffle(shown)
     whole = text_of(replace(table, columns=tuple(shown)), None)
     if item.column is None:
-        return Seen(whole, whole, numbers_of(table, None))
+        return Seen(ObjectTexts(whole, whole), numbers_of(table, None))
     column = _changed(item.column, generator, hide_words or disguised, hide_words, hide_values, hide_keys)
     column = replace(column, name=other(column.name))
     begin = max(0, item.position - WINDOW)
@@ -188,7 +210,8 @@ def variant(item: TrainingObject, generator: random.Random, synonyms: Mapping[st
     ]
     seen = replace(table, columns=tuple(around or [column]))
     here = item.position - begin if around else 0
-    return Seen(text_of(seen, column, here), whole, numbers_of(table, column, item.position))
+    texts = ObjectTexts(text_of(seen, column, here), whole, "" if hide_keys else _referred(item))
+    return Seen(texts, numbers_of(table, column, item.position))
 
 
 def _changed(
@@ -255,11 +278,16 @@ def inherited_objects(objects: Sequence[TrainingObject]) -> list[TrainingObject]
 def written_objects(inventory: Inventory) -> list[TrainingObject]:
     """The written databases: every table, and every column that has its roles."""
     found = []
-    for written in read_written(inventory):
-        found.append(TrainingObject(written.label, "train", written.table, None, -1, written.alias))
-        for position, label in enumerate(written.columns):
-            if label is None:
-                continue
-            column = written.table.columns[position]
-            found.append(TrainingObject(label, "train", written.table, column, position, written.alias))
+    every = itertools.chain.from_iterable(read_written(inventory, path) for path in FILES)
+    for _, tables in itertools.groupby(every, lambda written: written.label.database):
+        together = list(tables)
+        referred = referred_columns([written.table for written in together])
+        for written in together:
+            found.append(TrainingObject(written.label, "train", written.table, None, -1, written.alias))
+            for position, label in enumerate(written.columns):
+                if label is None:
+                    continue
+                column = written.table.columns[position]
+                target = referred.get((written.table.name, column.name))
+                found.append(TrainingObject(label, "train", written.table, column, position, written.alias, target))
     return found

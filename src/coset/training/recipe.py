@@ -102,7 +102,7 @@ def _text_stage(
             )  # fmt: skip
             torch.save(model.state_dict(), trained)
             checkpoint.unlink(missing_ok=True)
-        export(model, out / file)
+        export(model, out / file, chosen.longest)
         export_words(model, published, out / VOCABULARY_FILE, out / WORDS_FILE)
     return text_encoders(out)
 

@@ -133,14 +133,15 @@ def export_words(model: TextModel, published: Path, vocabulary: Path, path: Path
     WordVectors.rounded(model.words.weight.detach().numpy()[kept]).save(path)
 
 
-def export(model: TextModel, path: Path) -> None:
-    """Write the model without its words as int8 ONNX, and check that the file says what the model says."""
+def export(model: TextModel, path: Path, longest: int = EXPORTED_POSITIONS) -> None:
+    """Write the model without its words, for texts of so many tokens, as int8 ONNX, and check that the file says what
+    the model says."""
     import numpy as np
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     model = model.eval()
-    model.positions = nn.Embedding.from_pretrained(model.positions.weight[:EXPORTED_POSITIONS].detach().clone())
+    model.positions = nn.Embedding.from_pretrained(model.positions.weight[:longest].detach().clone())
     whole = path.with_suffix(".float.onnx")
     # Two tensors of different content: passing one twice gives a file that is silently wrong.
     tokens = torch.randint(1000, 20000, (3, 9), generator=torch.Generator().manual_seed(1))

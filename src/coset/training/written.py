@@ -1,10 +1,11 @@
-"""Written databases: schemas that language models invented with their roles, so that kinds of data that the corpora
-lack are met in training.
+"""Written databases: schemas that language models wrote with their roles, so that kinds of data that the corpora lack
+are met in training. Some are invented, others recall public systems and data sets.
 
-In: `annotation/written.jsonl.zst`, one database a line: tables and columns as in a file of schemas, each with its
-identities and, for many, the names that another team might have given. Of many tables only the entity was written:
-their columns are names alone. Out: observed tables, labels, and each table under its other names. They are trained on
-and never judged by. A broken line is named with its number.
+In: `annotation/written.jsonl.zst` and `annotation/recalled.jsonl.zst`, one database a line: tables and columns as in a
+file of schemas, each with its identities and, for many, the names that another team might have given; some columns say
+which table they refer to. Of many tables only the entity was written: their columns are names alone. Out: observed
+tables, labels, and each table under its other names. They are trained on and never judged by. A broken line is named
+with its number.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from coset.identities.json_lines import json_lines
 from coset.identities.observed import ObservedColumn, ObservedTable, type_family
 from coset.training.annotation import FOLDER, Key, Labelled
 
-FILE = "written.jsonl.zst"
-CORPUS = "written"
+INVENTED, RECALLED = "written", "recalled"
+FILES = (FOLDER / f"{INVENTED}.jsonl.zst", FOLDER / f"{RECALLED}.jsonl.zst")
 
 
 @dataclass(frozen=True)
@@ -35,43 +36,51 @@ class WrittenTable:
     columns: tuple[Labelled | None, ...]
 
 
-def read_written(inventory: Inventory, path: Path = FOLDER / FILE) -> Iterator[WrittenTable]:
-    """All tables of the file, in its order."""
+def read_written(inventory: Inventory, path: Path) -> Iterator[WrittenTable]:
+    """All tables of a file, in its order; the file names their corpus."""
+    corpus = path.name.split(".")[0]
     for number, entry in json_lines(path):
         try:
-            for table in entry["tables"]:
-                yield _table((CORPUS, str(entry["db"])), table, inventory, keys_told=number % 2 == 0)
+            database = (corpus, str(entry["db"]))
+            tables = [_table(table, keys_told=number % 2 == 0) for table in entry["tables"]]
+            for table, told in zip(tables, entry["tables"], strict=True):
+                yield _labelled(database, table, told, inventory)
         except (KeyError, TypeError, Mistake) as error:
             raise Mistake(f"'{path.name}' line {number} is no written database: {error}") from None
 
 
-def _table(database: Key, entry: dict[str, Any], inventory: Inventory, *, keys_told: bool) -> WrittenTable:
-    """Every other database tells its keys: schemas come with them and without."""
-    name, entity = str(entry["name"]), inventory.position("entity", entry["entity"])
+def _table(entry: dict[str, Any], *, keys_told: bool) -> ObservedTable:
+    """Every other database tells its keys and references: schemas come with them and without."""
     columns: list[ObservedColumn] = []
-    labels: list[Labelled | None] = []
     for column in entry["columns"]:
         if isinstance(column, str):
             columns.append(ObservedColumn(column))
-            labels.append(None)
             continue
-        label = Labelled(
-            database, name, str(column["name"]), inventory.position("entity", column["entity"]),
-            inventory.position("attribute", column["attribute"]),
-        )  # fmt: skip
-        is_key = label.entity == entity and column["attribute"] == "identifier"
+        is_key = column["entity"] == entry["entity"] and column["attribute"] == "identifier"
+        refers = column.get("refers") if keys_told else None
         columns.append(
             ObservedColumn(
                 name=str(column["name"]),
                 type=type_family(column["type"]),
                 description=str(column.get("description") or ""),
                 samples=tuple(column.get("samples") or ()),
-                is_key=keys_told and is_key and not any(other.is_key for other in columns),
+                is_key=keys_told and is_key and not refers and not any(other.is_key for other in columns),
+                refers_to=(str(refers), "id") if refers else None,
             )
         )
-        labels.append(label)
-    table = ObservedTable(name, tuple(columns), description=str(entry.get("description") or ""))
-    return WrittenTable(table, _alias(table, entry), Labelled(database, name, None, entity, None), tuple(labels))
+    return ObservedTable(str(entry["name"]), tuple(columns), description=str(entry.get("description") or ""))
+
+
+def _labelled(database: Key, table: ObservedTable, entry: dict[str, Any], inventory: Inventory) -> WrittenTable:
+    labels = [
+        None if isinstance(column, str) else Labelled(
+            database, table.name, str(column["name"]), inventory.position("entity", column["entity"]),
+            inventory.position("attribute", column["attribute"]),
+        )
+        for column in entry["columns"]
+    ]  # fmt: skip
+    own = Labelled(database, table.name, None, inventory.position("entity", entry["entity"]), None)
+    return WrittenTable(table, _alias(table, entry), own, tuple(labels))
 
 
 def _alias(table: ObservedTable, entry: dict[str, Any]) -> ObservedTable:
