@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from coset.routing.group_features import GROUP_FEATURES  # noqa: E402
-from coset.training.ranking_stage import RankingSettings, _fit, _together  # noqa: E402
+from coset.training.ranking_stage import RankingSettings, _fit, _mean_of, _seeds  # noqa: E402
 
 
 def test_networks_side_by_side_say_the_mean_of_what_each_says() -> None:
@@ -21,8 +21,9 @@ def test_networks_side_by_side_say_the_mean_of_what_each_says() -> None:
     def quiet(text: str, share: float) -> None:
         pass
 
-    alone = [_fit("groups", rows, gold, 5 + 1000 * member, settings, quiet).logits(rows[0]) for member in range(3)]
-    together = _together("groups", rows, gold, 5, settings, quiet)
-    assert not np.allclose(alone[0], alone[1])
+    networks = [_fit("groups", rows, gold, seed, settings, quiet) for seed in _seeds(5, settings)]
+    alone = [network.logits(rows[0]) for network in networks]
+    together = _mean_of(networks)
+    assert len(alone) == 3 and not np.allclose(alone[0], alone[1])
     assert np.allclose(together.logits(rows[0]), np.mean(alone, axis=0), atol=1e-5)
     assert [weight.shape[1] for weight in together.weights] == [18, 12, 1]

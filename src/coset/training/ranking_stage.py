@@ -134,7 +134,9 @@ def train_ranker(examples: Sequence[Example], seed: int, settings: RankingSettin
         gold = [example.gold_tables if place else example.gold_columns for example in examples]
         already = [right[number] if place else right[number][examples[number].found.table_at] for number in numbers]
         inputs = [rows[number][place] for number in numbers]
-        networks[name] = _together(name, inputs, gold, seed, settings, report, already)
+        networks[name] = _mean_of(
+            [_fit(name, inputs, gold, each, settings, report, already) for each in _seeds(seed, settings)]
+        )
     return Ranker(networks)
 
 
@@ -148,7 +150,10 @@ def _first_round(
         "columns_alone": ([e.found.column_features for e in examples], [e.gold_columns for e in examples]),
         "tables_alone": ([e.found.table_features for e in examples], [e.gold_tables for e in examples]),
     }
-    return {name: _together(name, own, gold, seed, settings, report) for name, (own, gold) in rows.items()}
+    return {
+        name: _mean_of([_fit(name, own, gold, each, settings, report) for each in _seeds(seed, settings)])
+        for name, (own, gold) in rows.items()
+    }
 
 
 def _said(networks: Mapping[str, Network], example: Example) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -167,25 +172,19 @@ def _fold(home: Key, folds: int) -> int:
     return int(hashlib.blake2b("/".join(home).encode(), digest_size=4).hexdigest(), 16) // 64 % folds
 
 
-def _together(
-    name: str,
-    rows: Sequence[np.ndarray],
-    gold: Sequence[np.ndarray],
-    seed: int,
-    settings: RankingSettings,
-    report: Report,
-    already: Sequence[np.ndarray] | None = None,
-) -> Network:
+def _seeds(seed: int, settings: RankingSettings) -> list[int]:
+    return [seed + 1000 * member for member in range(settings.members)]
+
+
+def _mean_of(networks: Sequence[Network]) -> Network:
     """Several networks side by side in one: its logit is the mean of theirs."""
-    found = [_fit(name, rows, gold, seed + 1000 * member, settings, report, already)
-             for member in range(settings.members)]  # fmt: skip
-    depth, count = len(found[0].weights), len(found)
-    weights = [np.hstack([each.weights[0] for each in found])]
-    weights += [_block_diagonal([each.weights[layer] for each in found]) for layer in range(1, depth - 1)]
-    weights.append(np.vstack([each.weights[-1] for each in found]) / count)
-    biases = [np.concatenate([each.biases[layer] for each in found]) for layer in range(depth - 1)]
-    biases.append(np.mean([each.biases[-1] for each in found], axis=0))
-    return Network(found[0].mean, found[0].scale, tuple(weights), tuple(biases))
+    depth, count = len(networks[0].weights), len(networks)
+    weights = [np.hstack([each.weights[0] for each in networks])]
+    weights += [_block_diagonal([each.weights[layer] for each in networks]) for layer in range(1, depth - 1)]
+    weights.append(np.vstack([each.weights[-1] for each in networks]) / count)
+    biases = [np.concatenate([each.biases[layer] for each in networks]) for layer in range(depth - 1)]
+    biases.append(np.mean([each.biases[-1] for each in networks], axis=0))
+    return Network(networks[0].mean, networks[0].scale, tuple(weights), tuple(biases))
 
 
 def _block_diagonal(parts: Sequence[np.ndarray]) -> np.ndarray:
