@@ -82,7 +82,7 @@ class Encoder:
         own, table, referred = np.split(vectors.astype(np.float64), WAYS, axis=1)
         embedding, hidden = self.own.run(np.hstack([own, table, scaled]))
         if self.mixture is not None:
-            refers, is_table = referred.any(axis=1), (own == table).all(axis=1)
+            refers, is_table = np.any(referred != 0, axis=1), np.all(own == table, axis=1)
             share = self.mixture.shares(np.hstack([own, table, referred, scaled]), is_table, refers)
             of_table, hidden_of_table = self._of_tables(table)
             of_referred, _ = self._of_tables(referred)

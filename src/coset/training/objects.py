@@ -90,8 +90,8 @@ def read_training_set(corpus: Path, inventory: Inventory) -> TrainingSet:
         elif label.column in table.names:
             position = table.names.index(label.column)
             target = referred[label.database].get((table.name, label.column))
-            column = table.columns[position]
-            objects.append(TrainingObject(label, parts[label.database], table, column, position, referred=target))
+            own = table.columns[position]
+            objects.append(TrainingObject(label, parts[label.database], table, own, position, referred=target))
     objects += inherited_objects(objects) + inventory_objects(inventory) + written_objects(inventory)
     seen: dict[str, list[str]] = {}
     held_out: dict[Key, dict[str, list[str]]] = {}

@@ -179,10 +179,10 @@ def _seeds(seed: int, settings: RankingSettings) -> list[int]:
 def _mean_of(networks: Sequence[Network]) -> Network:
     """Several networks side by side in one: its logit is the mean of theirs."""
     depth, count = len(networks[0].weights), len(networks)
-    weights = [np.hstack([each.weights[0] for each in networks])]
+    weights: list[np.ndarray] = [np.hstack([each.weights[0] for each in networks])]
     weights += [_block_diagonal([each.weights[layer] for each in networks]) for layer in range(1, depth - 1)]
     weights.append(np.vstack([each.weights[-1] for each in networks]) / count)
-    biases = [np.concatenate([each.biases[layer] for each in networks]) for layer in range(depth - 1)]
+    biases: list[np.ndarray] = [np.concatenate([each.biases[layer] for each in networks]) for layer in range(depth - 1)]
     biases.append(np.mean([each.biases[-1] for each in networks], axis=0))
     return Network(networks[0].mean, networks[0].scale, tuple(weights), tuple(biases))
 
