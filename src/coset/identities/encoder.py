@@ -50,6 +50,13 @@ class Mixture:
     share_weight: Array
     share_bias: Array
 
+    def places(self, vectors: Array) -> tuple[Array, Array]:
+        """Where tables lie; each distinct one is computed once, because the columns of a table share it."""
+        rows = np.ascontiguousarray(vectors).view(np.dtype((np.void, vectors.shape[1] * vectors.itemsize)))[:, 0]
+        _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+        place, hidden = self.tables.run(vectors[first])
+        return place[inverse], hidden[inverse]
+
     def shares(self, rows: Array, is_table: NDArray[np.bool_], refers: NDArray[np.bool_]) -> Array:
         """The shares of the three ways. A table is at its own place; what refers to nothing is at nobody else's."""
         scores = gelu(rows @ self.first_weight + self.first_bias) @ self.share_weight + self.share_bias
@@ -84,22 +91,14 @@ class Encoder:
         if self.mixture is not None:
             refers, is_table = np.any(referred != 0, axis=1), np.all(own == table, axis=1)
             share = self.mixture.shares(np.hstack([own, table, referred, scaled]), is_table, refers)
-            of_table, hidden_of_table = self._of_tables(table)
-            of_referred, _ = self._of_tables(referred)
+            of_table, hidden_of_table = self.mixture.places(table)
+            of_referred, _ = self.mixture.places(referred)
             embedding = share[:, :1] * of_table + share[:, 1:2] * of_referred + share[:, 2:] * embedding
             hidden = share[:, :1] * hidden_of_table + (1 - share[:, :1]) * hidden
         # The logistic function, in the form that cannot overflow.
         share_of_range = 0.5 + 0.5 * np.tanh((hidden @ self.precision_weight + self.precision_bias) / 2)
         precision = self.lowest_precision * (self.highest_precision / self.lowest_precision) ** share_of_range
         return embedding, precision
-
-    def _of_tables(self, vectors: Array) -> tuple[Array, Array]:
-        """Where tables lie; each distinct one is computed once, because the columns of a table share it."""
-        assert self.mixture is not None  # noqa: S101
-        rows = np.ascontiguousarray(vectors).view(np.dtype((np.void, vectors.shape[1] * vectors.itemsize)))[:, 0]
-        _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-        place, hidden = self.mixture.tables.run(vectors[first])
-        return place[inverse], hidden[inverse]
 
 
 def gelu(values: Array) -> Array:

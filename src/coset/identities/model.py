@@ -73,10 +73,7 @@ def load_model(own_inventory: Path | None = None, folder: Path | None = None, th
     coordinates: dict[Coordinate, CoordinateModel] = {}
     for coordinate in COORDINATES:
         trained = description["coordinates"][coordinate]
-        encoder = _encoder(
-            {name: array.astype(np.float64) for name, array in tensors.items()}, coordinate,
-            trained["lowest_precision"], trained["highest_precision"],
-        )  # fmt: skip
+        encoder = _encoder(tensors, coordinate, trained["lowest_precision"], trained["highest_precision"])
         prior = Prior(
             tensors[f"{coordinate}.prior_centres"].astype(np.float64),
             tensors[f"{coordinate}.prior_precisions"].astype(np.float64),
@@ -139,7 +136,9 @@ def _arrays(part: Encoder | Mixture | Perceptron, name: str) -> dict[str, Array]
     return found
 
 
-def _encoder(arrays: Mapping[str, Array], name: str, lowest: float, highest: float) -> Encoder:
+def _encoder(tensors: Mapping[str, Any], name: str, lowest: float, highest: float) -> Encoder:
+    arrays = {path: array.astype(np.float64) for path, array in tensors.items() if path.startswith(f"{name}.")}
+
     def perceptron(path: str) -> Perceptron:
         return Perceptron(*(arrays[f"{path}.{each.name}"] for each in fields(Perceptron)))
 

@@ -42,7 +42,12 @@ class AskedQuestion:
 
     @property
     def hinted(self) -> str:
-        return f"{self.text} {self.evidence}" if self.evidence else self.text
+        return with_hint(self.text, self.evidence)
+
+
+def with_hint(question: str, hint: str) -> str:
+    """A question as it is asked together with its hint, where it has one."""
+    return f"{question} {hint}" if hint else question
 
 
 def read_schemas(path: Path) -> Iterator[SchemaDatabase]:

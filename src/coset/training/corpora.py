@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from coset.errors import Mistake
 from coset.identities.json_lines import json_lines
 from coset.identities.observed import ObservedEnvironment, ObservedTable
-from coset.routing.schema_files import Key, read_schemas
+from coset.routing.schema_files import Key, read_schemas, with_hint
 
 WRITTEN_QUESTIONS = Path(__file__).parent / "annotation" / "questions.jsonl.zst"
 SCHEMAS, QUESTIONS, SYNONYMS = "schemas.jsonl.zst", "questions.jsonl.zst", "synonyms.jsonl.zst"
@@ -35,7 +35,7 @@ class Question:
 
     @property
     def hinted(self) -> str:
-        return f"{self.text} {self.evidence}" if self.evidence else self.text
+        return with_hint(self.text, self.evidence)
 
 
 def read_environments(folder: Path, *, rows: bool = True) -> dict[Key, ObservedEnvironment]:
