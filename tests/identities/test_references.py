@@ -42,6 +42,27 @@ def test_a_table_does_not_refer_to_itself() -> None:
     assert found(table("staff", "id", "staff_id", boss), table("people", "id")) == {}
 
 
+def test_tables_of_one_name_in_two_sources_are_told_apart() -> None:
+    def of(source: str, *columns: ObservedColumn) -> list[ObservedTable]:
+        customers = ObservedTable("customers", (ObservedColumn("id"),), f"{source}.customers", source=source)
+        return [customers, ObservedTable("orders", columns, f"{source}.orders", source=source)]
+
+    by_name, declared = ObservedColumn("customer_id"), ObservedColumn("client", refers_to=("customers", "id"))
+    across = ObservedColumn("buyer", refers_to=("customers", "id"), target="shop.customers")
+    tables = [*of("shop", by_name, declared), *of("web", by_name, declared, across)]
+    references = {
+        (tables[place].reference, tables[place].names[position]): tables[target].reference
+        for (place, position), target in referred_tables(tables).items()
+    }
+    assert references == {
+        ("shop.orders", "customer_id"): "shop.customers",
+        ("shop.orders", "client"): "shop.customers",
+        ("web.orders", "customer_id"): "web.customers",
+        ("web.orders", "client"): "web.customers",
+        ("web.orders", "buyer"): "shop.customers",
+    }
+
+
 def test_words_of_tables_and_of_what_points() -> None:
     assert table_words("stg_order_items") == ("order", "item")
     assert table_words("sales.Companies_2019") == ("company",)

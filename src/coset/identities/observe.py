@@ -26,6 +26,7 @@ def observe(state: EvidenceState) -> ObservedEnvironment:
             reference=row["reference"],
             description=row["comment"] or "",
             rows=row["rows"],
+            source=row["source"],
         )
         for row in rows
     )
@@ -51,6 +52,7 @@ def _columns(state: EvidenceState) -> dict[str, list[ObservedColumn]]:
         "ORDER BY c.table_reference, c.position"
     ):
         reference = row["reference"]
+        point = points.get(reference)
         found[row["table_reference"]].append(
             ObservedColumn(
                 name=row["name"],
@@ -59,7 +61,8 @@ def _columns(state: EvidenceState) -> dict[str, list[ObservedColumn]]:
                 description=row["comment"] or words.get(reference, ""),
                 samples=tuple((list(row["examples"] or ()) + groups.get(reference, []))[:MOST_SAMPLES]),
                 is_key=(row["table_reference"], row["name"]) in keys,
-                refers_to=points.get(reference),
+                refers_to=point and (_last(point[0]), _last(point[1])),
+                target=point[0] if point else "",
                 referred_by=pointed.get(reference, 0),
                 nulls=row["nulls"],
                 distinct=row["distinct_values"],
@@ -94,7 +97,8 @@ def _add_inner(state: EvidenceState, found: dict[str, list[ObservedColumn]]) -> 
 
 
 def _references(state: EvidenceState) -> tuple[dict[str, tuple[str, str]], dict[str, int]]:
-    """Which column points to which, by the relations that were found or declared: many to one, one column each."""
+    """Which column points to which table and column, by the relations that were found or declared: many to one, one
+    column each; and how many point to each."""
     points: dict[str, tuple[str, str]] = {}
     pointed: dict[str, int] = {}
     for row in state.rows(
@@ -104,7 +108,7 @@ def _references(state: EvidenceState) -> tuple[dict[str, tuple[str, str]], dict[
     ):
         left, right = row["left_columns"][0], row["right_columns"][0]
         pointed[right] = pointed.get(right, 0) + 1
-        points.setdefault(left, (_last(row["right_table"]), _last(right)))
+        points.setdefault(left, (row["right_table"], right))
     return points, pointed
 
 

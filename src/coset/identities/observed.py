@@ -28,6 +28,8 @@ class ObservedColumn:
     is_key: bool = False
     refers_to: tuple[str, str] | None = None
     """The table and column that it points to, declared or found."""
+    target: str = ""
+    """The reference of that table, where it is known: its name alone may be that of several tables."""
     referred_by: int = 0
     nulls: float | None = None
     distinct: int | None = None
@@ -52,6 +54,7 @@ class ObservedTable:
     label: str = ""
     description: str = ""
     rows: int | None = None
+    source: str = ""
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ In: the tables of an observed environment. Out: places among them. A name refers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
 
 from coset.identities.observed import ObservedTable
 from coset.identities.words import readable, singular
@@ -19,21 +20,38 @@ LAYERS = frozenset(("stg", "dim", "fact", "fct", "tbl", "raw", "src", "int", "ba
 
 
 def referred_tables(tables: Sequence[ObservedTable]) -> dict[tuple[int, int], int]:
-    """The place of the table that a column refers to, by the places of its table and of itself in it."""
-    by_name = {_last(table.name).lower(): place for place, table in reversed(list(enumerate(tables)))}
-    by_words = {
-        words: place for place, table in reversed(list(enumerate(tables))) if (words := table_words(table.name))
-    }
+    """The place of the table that a column refers to, by the places of its table and of itself in it. Where tables of
+    several sources have one name, that of the column's own source is meant."""
+    by_reference = {table.reference: place for place, table in enumerate(tables) if table.reference}
+    by_name = _places(tables, lambda table: (_last(table.name).lower(),))
+    by_words = _places(tables, lambda table: table_words(table.name))
     found: dict[tuple[int, int], int] = {}
     for place, table in enumerate(tables):
         own = table_words(table.name)
+        names, words = by_name[table.source], by_words[table.source]
         for position, column in enumerate(table.columns):
-            target = by_name.get(_last(column.refers_to[0]).lower()) if column.refers_to else None
+            target = by_reference.get(column.target)
+            if target is None and column.refers_to:
+                target = names.get((_last(column.refers_to[0]).lower(),))
             if target is None:
-                target = _named(pointing_words(column.name), own, by_words)
+                target = _named(pointing_words(column.name), own, words)
             if target is not None and target != place:
                 found[place, position] = target
     return found
+
+
+def _places(
+    tables: Sequence[ObservedTable], key: Callable[[ObservedTable], tuple[str, ...]]
+) -> dict[str, ChainMap[tuple[str, ...], int]]:
+    """For each source the places of tables by a key: of its own tables, then of all; the first of equal ones."""
+    everywhere: dict[tuple[str, ...], int] = {}
+    own: dict[str, dict[tuple[str, ...], int]] = {}
+    for place, table in enumerate(tables):
+        here = own.setdefault(table.source, {})
+        if words := key(table):
+            everywhere.setdefault(words, place)
+            here.setdefault(words, place)
+    return {source: ChainMap(here, everywhere) for source, here in own.items()}
 
 
 def table_words(name: str) -> tuple[str, ...]:
@@ -51,7 +69,7 @@ def pointing_words(name: str) -> tuple[str, ...]:
     return words[:end] if end < len(words) else ()
 
 
-def _named(words: tuple[str, ...], own: tuple[str, ...], tables: dict[tuple[str, ...], int]) -> int | None:
+def _named(words: tuple[str, ...], own: tuple[str, ...], tables: Mapping[tuple[str, ...], int]) -> int | None:
     """The table of which the name ends the words: a `billing_customer_id` refers to customers too."""
     for begin in range(len(words)):
         if words[begin:] == own:
