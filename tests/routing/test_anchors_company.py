@@ -256,6 +256,21 @@ def test_dates_lead_to_the_columns_that_overlap_them(company: Company):
     assert not [key for key in company.ask("orders in 1812") if key[1] == "date"]
 
 
+def test_a_date_that_no_column_can_have_is_told(company: Company):
+    def told(question: str) -> list[str]:
+        return [word.text for word in look_up(question, company.index, company.session).states]
+
+    assert told("orders in March 1812") == ["March", "1812"]
+    assert told("orders in March 2020") == told("stock of model year 1995") == []
+
+
+@pytest.mark.parametrize("question", ["the hand is Starbucks stock", "the cancers of Starbucks code"])
+def test_a_name_among_the_words_of_a_loose_finding_is_not_found_by_it(company: Company, question: str):
+    found = look_up(question, company.index, company.session)
+    assert [anchor for anchor in found.anchors if "Starbucks" in anchor.phrase and anchor.match == "fuzzy"]
+    assert [word.text for word in found.words if not word.is_found] == ["Starbucks"]
+
+
 # ---- what is not held
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given
@@ -48,6 +49,16 @@ def test_a_sure_detour_wins_over_a_doubtful_direct_join_but_not_over_a_good_one(
     detour = [relation("a", "b"), relation("b", "c")]
     assert join_plan(["a", "c"], graph(relation("a", "c", 0.35, 0.2), *detour)).connecting == ("b",)
     assert join_plan(["a", "c"], graph(relation("a", "c", 0.9, 1.0), *detour)).connecting == ()
+
+
+def test_a_table_that_few_rows_have_does_not_stand_between_two_that_join_directly():
+    sparse = [
+        replace(relation("chat", "case"), right_match=0.08),
+        replace(relation("chat", "account"), right_match=0.07),
+    ]
+    direct = replace(relation("case", "account", 0.99), right_match=0.5)
+    plan = join_plan(["case", "account", "chat"], graph(direct, *sparse))
+    assert "case-account-0" in names(plan) and "chat-account-0" not in names(plan)
 
 
 def test_the_surer_of_two_joins_of_the_same_tables_is_taken():

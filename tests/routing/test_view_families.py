@@ -114,6 +114,14 @@ def test_a_name_that_very_many_rows_have_leads_to_no_member_but_says_how_to_find
     assert "20 of 22 texts say it: ILIKE '%bricks%'" in said.note
 
 
+def test_what_stands_inside_longer_words_is_counted_apart_and_plain_words_only_by_themselves(market):
+    _, index, session = market
+    [said] = [each for each in look_up('texts with "ick"', index, session).anchors if each.match == "searched"]
+    assert said.note == "20 of 22 texts say it, 0 as a word of its own: ILIKE '%ick%'"
+    notes = {each.phrase: each.note for each in look_up("goods that compa make", index, session).anchors}
+    assert "compa" not in notes and notes["goods"].startswith("22 of 22 texts say it:")
+
+
 def test_texts_that_were_not_read_for_a_name_are_told(market):
     _, index, session = market
     assert look_up("funds for Violins", index).unread == ("info/listed.about",)

@@ -47,10 +47,11 @@ class _Way:
 
 def weight(relation: RelationFacts) -> float:
     """What it costs to go over a relation, either way. A key that few rows of one side use is usual, so the better of
-    the two match rates counts."""
-    unmatched = 1.0 - max(relation.left_match, relation.right_match)
+    the two match rates counts most; of two ways that are alike otherwise, the one over a table that has few of the rows
+    loses (a chat of which one in twelve cases has one, between cases and their accounts)."""
+    rates = relation.left_match, relation.right_match
     many = 0.25 if relation.cardinality == "n:m" else 0.0
-    return STEP + (1.0 - relation.confidence) + 0.5 * unmatched + many
+    return STEP + (1.0 - relation.confidence) + 0.5 * (1.0 - max(rates)) + 0.1 * (1.0 - min(rates)) + many
 
 
 def join_plan(

@@ -54,7 +54,7 @@ class Vocabulary:
     _likeness: dict[str, float] = field(default_factory=dict)
 
     def spoken_of(self, whole: Vectors, words: Sequence[FoundWord], states: Sequence[FoundWord] = ()) -> SpokenOf:
-        """`states` are words for a state of something that is named here, and that nothing was found for."""
+        """`states` are words for a state of something that is named here, or of dates, that nothing was found for."""
         open_words = [word for word in words if not word.is_found]
         self._learn([word.normal for word in open_words])
         strengths = {word.place: self._strength(word) for word in words if not word.is_dated}

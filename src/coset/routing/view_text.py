@@ -74,7 +74,7 @@ def view_lines(view: EvidenceView, more: str = BY_RECOVER) -> list[str]:
     return lines + left_out_lines(view.left_out, more)
 
 
-JOINS = "JOINS (matched rows left/right, cardinality, confidence)"
+JOINS = "JOINS, of which a query takes those that it needs (matched rows left/right, cardinality, confidence)"
 OTHER_JOINS = "OTHER JOINS"
 
 
@@ -186,7 +186,8 @@ def cleaning_text(cleaning: Cleaning) -> str:
     what = cleaning.detail or _WORDS.get(cleaning.kind, cleaning.kind)
     share = f" {percent(cleaning.share)}" if 0 < cleaning.share < 1 and "%" not in what else ""
     expression = cleaning.short or (runnable(cleaning.expression) if cleaning.expression else "")
-    kind = f" {cleaning.type}" if cleaning.type and cleaning.type != "VARCHAR" else ""
+    # In brackets, so that nobody takes the type for a part of the expression.
+    kind = f" (gives {cleaning.type})" if cleaning.type and cleaning.type != "VARCHAR" else ""
     clean = f", clean: {expression}{kind}" if expression else ""
     return f"{what}{share}{clean}"
 

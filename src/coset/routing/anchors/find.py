@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coset.routing.anchors.choose import choose
-from coset.routing.anchors.found_words import FoundWord, found_words, unfound_states
+from coset.routing.anchors.found_words import FoundWord, found_words, unfound_dates, unfound_states
 from coset.routing.anchors.index import AnchorIndex
 from coset.routing.anchors.match_codes import code_sightings, document_sightings
 from coset.routing.anchors.match_names import name_sightings
@@ -39,7 +39,8 @@ class FoundAnchors:
     unread: tuple[str, ...] = ()
     """Columns of long texts that were not read for the names of the question."""
     states: tuple[FoundWord, ...] = ()
-    """Words for a state of something named here (`won opportunities`) that nothing is called or holds."""
+    """Words for a state of something named here (`won opportunities`) that nothing is called or holds; and dates that
+    no column can have."""
 
 
 def find_anchors(
@@ -66,5 +67,5 @@ def look_up(
     words = found_words(lookup, sightings)
     return FoundAnchors(
         choose(sightings, settings.most_anchors), read.phrases, not_searched, read.note,
-        words, unread, unfound_states(lookup, words, sightings),
+        words, unread, (*unfound_states(lookup, words, sightings), *unfound_dates(lookup, sightings)),
     )  # fmt: skip

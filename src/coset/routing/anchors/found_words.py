@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from coset.routing.anchors.sightings import Lookup, Sighting
+from coset.routing.anchors.text_forms import normalised, stem
 
 NAMED, HELD = 0.3, 0.45
 """From these scores on a name, or a value, is a finding of its words."""
@@ -47,13 +49,15 @@ class FoundWord:
 def found_words(lookup: Lookup, sightings: Sequence[Sighting]) -> tuple[FoundWord, ...]:
     named: dict[int, float] = {}
     held: dict[int, float] = {}
-    for _, first, last, _, _, kind, _, score, _, note, _ in sightings:
+    for sighting in sightings:
+        _, first, last, _, _, kind, match, score, _, note, _ = sighting
         if kind in ("name", "value", "code"):
             scores = named if kind == "name" else held
             if note.startswith("read as"):
                 score *= SLIP
+            others = _names_between(lookup, sighting) if match == "fuzzy" and last - first > 2 else ()
             for place in range(first, last):
-                if score > scores.get(place, 0.0):
+                if score > scores.get(place, 0.0) and place not in others:
                     scores[place] = score
     dated = {
         place
@@ -71,6 +75,17 @@ def found_words(lookup: Lookup, sightings: Sequence[Sighting]) -> tuple[FoundWor
         for place, word, _ in lookup.telling
         if word not in SAYING_LITTLE or named.get(place, 0.0) >= SURELY_NAMED
     )[:MOST_WORDS]  # fmt: skip
+
+
+def _names_between(lookup: Lookup, sighting: Sighting) -> set[int]:
+    """Names that stand among the words of a loose finding without being what was found: of `exchange is Starbucks
+    listed`, the column `Listing Exchange` says nothing of Starbucks."""
+    found = {stem(word) for word in normalised(f"{sighting.reference} {sighting.value or ''}").split()}
+    return {
+        place
+        for place, word in enumerate(lookup.question.words[sighting.first : sighting.last], start=sighting.first)
+        if word.is_capital and stem(word.normal) not in found and not get_close_matches(word.normal, found, 1)
+    }
 
 
 def unfound_states(lookup: Lookup, words: Sequence[FoundWord], sightings: Sequence[Sighting]) -> tuple[FoundWord, ...]:
@@ -94,6 +109,22 @@ def unfound_states(lookup: Lookup, words: Sequence[FoundWord], sightings: Sequen
     )
 
 
+def unfound_dates(lookup: Lookup, sightings: Sequence[Sighting]) -> tuple[FoundWord, ...]:
+    """The words of dates that no column here can have: it has no dates, or none near them, and no such value."""
+    found = {
+        place
+        for each in sightings
+        if each.kind == "date" or (each.kind in ("value", "code") and each.score >= HELD)
+        for place in range(each.first, each.last)
+    }
+    return tuple(
+        FoundWord(word.text, word.normal, word.begin, word.end, place, 0.0, 0.0, is_dated=True)
+        for phrase in lookup.question.phrases
+        if phrase.dates is not None and found.isdisjoint(range(phrase.first, phrase.last))
+        for place, word in enumerate(lookup.question.words[phrase.first : phrase.last], start=phrase.first)
+    )
+
+
 FILLING = frozenset(("onward", "onwards", "matching", "combined", "altogether", "namely"))
 DEGREES = frozenset(("most", "least", "more", "less", "very", "how"))
 OF_QUALITY = ("ive", "ific", "ous", "ful", "able", "ible", "ent", "ant")
@@ -103,35 +134,35 @@ STATES = frozenset(
 )
 SAYING_LITTLE = frozenset(
     """across actually ago ahead allow allowed almost alone along already also always amongst another answer anyone
-    anything appear appeared appears apply arranged ascending ask asked associated available back bad based became
-    become becomes began begin beginning behind belonging best better big bigger biggest bought break bring broken
-    brought buy call called came can cannot case change changed cheap cheaper cheapest check choose come comes
-    coming common commonly compared complain complained complains consider considered corresponding cost costs count
-    counts cover covered covers create created current currently daily data database dataset day days decade decades
-    decrease descending describe described describes detail details determine did different display distribution
-    divided does doesn doing don done double doubled drop dropped drops earn earned earns either end ended ends
-    enough entire equal especially estimate even ever everyone everything except expensive explain explained
-    explains expressed extract fall fallen falls far fast faster fell few fewer fewest five follow followed
-    following format former found four frequent frequently full gain gained gave general generate getting given
-    gives giving go goes going good got great group grouped grow growth had half handle handled handles happen
-    happened happens having help high highest hold holds hour hours however immediately important improve increase
-    increased increases indicate individual information instead involved isn item items just keep kept kind kinds
-    know known large larger last later leading least leave left less level levels likely limit live long longer look
-    lose loss lost lot lots low lowest made main maintain make makes making many match matched maximum mean means
-    meant median mention mentioned mentioning mentions minimum minute minutes month monthly months more most mostly
-    move much multiple named need needs never new newer next nine noted now number numbers occur occurred occurs
-    often old older once open opened order ordered originally others output overall own pair part particular past
-    pay pays people per percent percentage perform performed period person place placed play please popular positive
-    possible present previous previously print proportion provide provided put quarter quickly range rate rather
-    reached read reads really receive received recent recently recorded records regarding regardless related
-    relative release released remain report reported represent require required respective result results rise rises
-    rose run said saw say says second see seem selected sell sent separate separately serve set seven several share
-    similar since single six size small smaller sold sort sorted sorts specific specified spend spent start started
-    state stated still sum sung take taken takes tell ten than think thinks third three throughout thus ticked time
-    times together told took top total toward trend try turn two type types typical typically unique upon use used
-    uses using usual usually value values versus very via vs want wanted way week weekly weeks well went whether
-    whole win within without won word work worked works worse worst write written wrote year yearly years yes yet
-    youngest
+    anything anywhere appear appeared appears apply arranged ascending ask asked associated available back bad based
+    became become becomes began begin beginning behind belonging best better big bigger biggest bought break bring
+    broken brought buy call called came can cannot capitalisation capitalization case change changed cheap cheaper
+    cheapest check choose come comes coming common commonly compared complain complained complains consider
+    considered corresponding cost costs count counts cover covered covers create created current currently daily
+    data database dataset day days decade decades decrease descending describe described describes detail details
+    determine did different display distribution divided does doesn doing don done double doubled drop dropped drops
+    earn earned earns either end ended ends enough entire equal especially estimate even ever everyone everything
+    except expensive explain explained explains expressed extract fall fallen falls far fast faster fell few fewer
+    fewest five follow followed following format former found four frequent frequently full gain gained gave general
+    generate getting given gives giving go goes going good got great group grouped grow growth had half handle
+    handled handles happen happened happens having help high highest hold holds hour hours however immediately
+    important improve increase increased increases indicate individual information instead involved isn item items
+    just keep kept kind kinds know known large larger last later leading least leave left less level levels likely
+    limit live long longer look lose loss lost lot lots low lowest made main maintain make makes making many match
+    matched maximum mean means meant median mention mentioned mentioning mentions minimum minute minutes month
+    monthly months more most mostly move much multiple named need needs never new newer next nine non noted now
+    number numbers occur occurred occurs often old older once open opened order ordered originally others output
+    overall own pair part particular past pay pays people per percent percentage perform performed period person
+    place placed play please popular positive possible present previous previously print proportion provide provided
+    put quarter quickly range rate rather reached read reads really receive received recent recently recorded
+    records regarding regardless related relative release released remain report reported represent require required
+    respective result results rise rises rose run said saw say says second see seem selected sell sent separate
+    separately serve set seven several share similar since single six size small smaller sold sort sorted sorts
+    specific specified spend spent start started state stated still sum sung take taken takes tell ten than think
+    thinks third three throughout thus ticked time times together told took top total toward trend try turn two type
+    types typical typically unique upon use used uses using usual usually value values versus very via vs want
+    wanted way week weekly weeks well went whether whole win within without won word work worked works worse worst
+    write written wrote year yearly years yes yet youngest
     """.split()  # noqa: SIM905 - a list of words is read best as words
 )
 """Words of asking, doing and comparing that a question may have whatever it is about."""

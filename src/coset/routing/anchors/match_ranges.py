@@ -83,5 +83,5 @@ def _dates(lookup: Lookup, phrase: Phrase) -> Iterable[Sighting]:
         score = IN_NAMED_TABLE * (0.5 + 0.5 * close) if close >= 0.3 else SOMEWHERE * worth
         score *= 1.0 if span else NOT_KNOWN
         reference = lookup.index.objects.references[number]
-        note = f"it has {span}" if span else ""
+        note = f"within its {span}, rows not counted" if span else ""
         yield Sighting(phrase.text, phrase.first, phrase.last, number, reference, "date", "range", score, asked, note)

@@ -9,6 +9,7 @@ within bounds. A plain word is looked for too when nothing else was found for it
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -94,7 +95,10 @@ def _in_values(lookup: Lookup, phrase: Phrase) -> list[Sighting]:
             counts[number] = counts.get(number, 0) + 1
     strongest = sorted(counts, key=lambda number: (-counts[number], number))[:3]
     return [
-        _mention(lookup, phrase, number, f"{counts[number]:,} of its values hold it", "fuzzy") for number in strongest
+        _mention(
+            lookup, phrase, number, f"{counts[number]:,} of its values hold it as a word; longer ones too", "fuzzy"
+        )
+        for number in strongest
     ]
 
 
@@ -104,13 +108,19 @@ def _in_texts(
     """How many texts of a column mention each phrase. Raises `CosetError` where they cannot be read here."""
     if stays_at_source(*session.catalogue.find(column.table)):
         raise CosetError("its texts stay at their source")
-    asked = ", ".join(f"count_if({_mentions(quoted(column.column), phrase.text)})" for phrase in phrases)
+    text = quoted(column.column)
+    asked = ", ".join(
+        f"count_if({_mentions(text, phrase.text)}), count_if({_says(text, phrase.text)})" for phrase in phrases
+    )
     [row] = session.sql(f"SELECT {asked} FROM {_table(column.table)}", seconds=seconds).rows()
-    return [
-        _mention(lookup, phrase, column.object, f"{count:,} of {column.rows:,} texts say it", "searched")
-        for phrase, count in zip(phrases, row, strict=True)
-        if count
-    ]
+    found = []
+    for phrase, mentions, says in zip(phrases, row[::2], row[1::2], strict=True):
+        # A plain word that only stands inside others (`age` in `page`) is not said at all.
+        if mentions and (says or phrase.names_something):
+            apart = "" if says == mentions else f", {says:,} as a word of its own"
+            note = f"{mentions:,} of {column.rows:,} texts say it{apart}"
+            found.append(_mention(lookup, phrase, column.object, note, "searched"))
+    return found
 
 
 def _members(lookup: Lookup, sightings: Sequence[Sighting], session: QuerySession, end: float) -> list[Sighting]:
@@ -157,6 +167,16 @@ def _members_of(
 def _mentions(text: str, phrase: str) -> str:
     """That a text has every word of a phrase: `iShares Timber` means `iShares Global Timber`."""
     return " AND ".join(f"contains(lower({text}), {_text(word)})" for word in _words(phrase))
+
+
+def _says(text: str, phrase: str) -> str:
+    """The same, every word by itself and not as a part of another. Only what has them all is looked at closely."""
+    words = " AND ".join(f"regexp_matches(lower({text}), {_text(_apart(word))})" for word in _words(phrase))
+    return f"CASE WHEN {_mentions(text, phrase)} THEN {words} ELSE FALSE END"
+
+
+def _apart(word: str) -> str:
+    return rf"(^|[^\pL\pN]){re.escape(word)}($|[^\pL\pN])"
 
 
 def _words(phrase: str) -> list[str]:
