@@ -26,4 +26,4 @@ def test_networks_side_by_side_say_the_mean_of_what_each_says() -> None:
     together = _mean_of(networks)
     assert len(alone) == 3 and not np.allclose(alone[0], alone[1])
     assert np.allclose(together.logits(rows[0]), np.mean(alone, axis=0), atol=1e-5)
-    assert [weight.shape[1] for weight in together.weights] == [18, 12, 1]
+    assert [weight.shape for weight in together.weights] == [(len(GROUP_FEATURES), 18), (3, 6, 4), (12, 1)]

@@ -25,7 +25,8 @@ SHORT_VALUES, SHORT_DESCRIPTION = 80, 80
 MOST_EXPRESSION = 1_500
 """An expression longer than this is not shown, never cut; it can be recovered."""
 RARE_EXPRESSION = 100
-FEW = 30
+FEW, FEW_ROOM = 30, 2
+"""So few values are listed whole, if that takes no more than so many times the room of others."""
 PROSE, PROSE_SHOWN = 80.0, 150
 """A column whose texts are longer than this on average is prose; so much of a text shows how it is written."""
 OTHER = "other"
@@ -161,9 +162,11 @@ def _listed(column: ColumnFacts, most: int, anchored: Sequence[str]) -> str:
     merged, padded = _without_padding(column, values)
     parts: list[str] = []
     shown: set[str] = set()
-    room = most
+    # A whole list tells more than most of it: that something is not among them.
+    few = group.complete and len(merged) <= FEW and most > SHORT_VALUES
+    room = FEW_ROOM * most if few else most
     for value, count in merged:
-        part = f"{_value(column, value)} {count:,}"
+        part = _value(column, value) if column.unique else f"{_value(column, value)} {count:,}"
         if room - len(part) < 0 and parts:
             break
         parts.append(part)

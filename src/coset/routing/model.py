@@ -22,7 +22,7 @@ from coset.routing.query_model import QueryModel
 from coset.routing.ranking import INPUTS, PARTS, Network, Ranker
 from coset.routing.selection import SelectionSettings
 
-VERSION = 1
+VERSION = 2
 ENCODER_FILE, RANKER_FILE, ABOUT_FILE = "routing_encoder.onnx", "ranker.safetensors", "routing.json"
 AGAIN = "reinstall coset, or make them again with `coset train`"
 

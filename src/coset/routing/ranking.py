@@ -34,7 +34,8 @@ PARTS = ("groups", "columns_alone", "tables_alone", "columns_together", "tables_
 
 @dataclass(frozen=True)
 class Network:
-    """A small feed-forward network with standardised inputs; its last layer gives one logit."""
+    """A small feed-forward network with standardised inputs; its last layer gives one logit. Several of them may stand
+    side by side: a layer between has then one matrix for each, and the last layer gives their mean."""
 
     mean: Vectors
     scale: Vectors
@@ -46,12 +47,20 @@ class Network:
         hidden /= self.scale
         hidden.clip(-6.0, 6.0, out=hidden)
         for number, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            hidden = hidden @ weight
+            hidden = hidden @ weight if weight.ndim == 2 else _side_by_side(hidden, weight)
             hidden += bias
             if number < len(self.weights) - 1:
                 hidden.clip(0.0, np.inf, out=hidden)  # Twice as fast as a maximum.
         logits: Vectors = hidden[:, 0]
         return logits
+
+
+def _side_by_side(hidden: Vectors, weights: Vectors) -> Vectors:
+    """Every network's own part of the rows through its own matrix."""
+    networks, before, after = weights.shape
+    parts = hidden.reshape(len(hidden), networks, before).transpose(1, 0, 2) @ weights
+    together: Vectors = parts.transpose(1, 0, 2).reshape(len(hidden), networks * after)
+    return together
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ Report = Callable[[str, float], None]
 @dataclass(frozen=True)
 class RankingSettings:
     hidden: tuple[int, ...] = (48, 24)
+    hidden_of_few: tuple[int, ...] = (64, 24)
+    """Of the networks for tables and groups: a question has few of them, so that more costs hardly any time."""
     epochs: int = 10
     batch: int = 16
     """Questions in a step."""
@@ -46,7 +48,14 @@ class RankingSettings:
     """Parts, by database, of the examples; what the second round is told of a part was learned from the others."""
     fold_epochs: int = 6
     members: int = 3
+    members_of_few: int = 8
     """So many networks, each from its own seed, speak as one."""
+
+    def of(self, name: str) -> RankingSettings:
+        """Those of one of the networks."""
+        if name.startswith("columns"):
+            return self
+        return replace(self, hidden=self.hidden_of_few, members=self.members_of_few)
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,7 @@ from the competition of objects for words."""
 def train_ranker(examples: Sequence[Example], seed: int, settings: RankingSettings, report: Report) -> Ranker:
     networks = _first_round(examples, seed, settings, report)
     part_of = [_fold(example.home, settings.folds) for example in examples]
-    quick = replace(settings, epochs=settings.fold_epochs, members=1)
+    quick = replace(settings, epochs=settings.fold_epochs, members=1, members_of_few=1)
     rows: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     right: dict[int, np.ndarray] = {}
     for part in range(settings.folds):
@@ -134,9 +143,7 @@ def train_ranker(examples: Sequence[Example], seed: int, settings: RankingSettin
         gold = [example.gold_tables if place else example.gold_columns for example in examples]
         already = [right[number] if place else right[number][examples[number].found.table_at] for number in numbers]
         inputs = [rows[number][place] for number in numbers]
-        networks[name] = _mean_of(
-            [_fit(name, inputs, gold, each, settings, report, already) for each in _seeds(seed, settings)]
-        )
+        networks[name] = _several(name, inputs, gold, seed, settings.of(name), report, already)
     return Ranker(networks)
 
 
@@ -150,10 +157,7 @@ def _first_round(
         "columns_alone": ([e.found.column_features for e in examples], [e.gold_columns for e in examples]),
         "tables_alone": ([e.found.table_features for e in examples], [e.gold_tables for e in examples]),
     }
-    return {
-        name: _mean_of([_fit(name, own, gold, each, settings, report) for each in _seeds(seed, settings)])
-        for name, (own, gold) in rows.items()
-    }
+    return {name: _several(name, own, gold, seed, settings.of(name), report) for name, (own, gold) in rows.items()}
 
 
 def _said(networks: Mapping[str, Network], example: Example) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -172,6 +176,18 @@ def _fold(home: Key, folds: int) -> int:
     return int(hashlib.blake2b("/".join(home).encode(), digest_size=4).hexdigest(), 16) // 64 % folds
 
 
+def _several(
+    name: str,
+    rows: Sequence[np.ndarray],
+    gold: Sequence[np.ndarray],
+    seed: int,
+    settings: RankingSettings,
+    report: Report,
+    already: Sequence[np.ndarray] | None = None,
+) -> Network:
+    return _mean_of([_fit(name, rows, gold, each, settings, report, already) for each in _seeds(seed, settings)])
+
+
 def _seeds(seed: int, settings: RankingSettings) -> list[int]:
     return [seed + 1000 * member for member in range(settings.members)]
 
@@ -180,19 +196,11 @@ def _mean_of(networks: Sequence[Network]) -> Network:
     """Several networks side by side in one: its logit is the mean of theirs."""
     depth, count = len(networks[0].weights), len(networks)
     weights: list[np.ndarray] = [np.hstack([each.weights[0] for each in networks])]
-    weights += [_block_diagonal([each.weights[layer] for each in networks]) for layer in range(1, depth - 1)]
+    weights += [np.stack([each.weights[layer] for each in networks]) for layer in range(1, depth - 1)]
     weights.append(np.vstack([each.weights[-1] for each in networks]) / count)
     biases: list[np.ndarray] = [np.concatenate([each.biases[layer] for each in networks]) for layer in range(depth - 1)]
     biases.append(np.mean([each.biases[-1] for each in networks], axis=0))
     return Network(networks[0].mean, networks[0].scale, tuple(weights), tuple(biases))
-
-
-def _block_diagonal(parts: Sequence[np.ndarray]) -> np.ndarray:
-    heights, widths = zip(*(part.shape for part in parts), strict=True)
-    whole = np.zeros((sum(heights), sum(widths)), dtype=np.float32)
-    for part, top, left in zip(parts, np.cumsum((0, *heights)), np.cumsum((0, *widths)), strict=False):
-        whole[top : top + part.shape[0], left : left + part.shape[1]] = part
-    return whole
 
 
 def _fit(

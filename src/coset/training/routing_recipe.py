@@ -203,12 +203,14 @@ def chosen_cut(examples: Sequence[Example], ranker: Ranker) -> SelectionSettings
 def _ablations(
     learning: dict[str, list[Example]], validation: dict[str, list[Example]], settings: RoutingSettings, report: Report
 ) -> dict[str, Any]:
-    """Every ablation learns its own ranker without a part of what is known, and is judged without it."""
+    """Every ablation learns its own ranker without a part of what is known, shortly and with one network of each kind,
+    and is judged without it."""
     found = {}
     for name, parts in WITHOUT.items():
         report(f"ablation: {name}", 0.0)
         own = [example.without(parts) for part in learning.values() for example in part]
-        ranker = train_ranker(own, settings.seed, replace(settings.ranking, epochs=3), report)
+        quick = replace(settings.ranking, epochs=3, members=1, members_of_few=1)
+        ranker = train_ranker(own, settings.seed, quick, report)
         pooled = [example.without(parts) for example in validation["pooled"]]
         single = [example.without(parts) for example in validation["single"]]
         cut = chosen_cut([example.without(parts) for example in learning["single"]], ranker)
