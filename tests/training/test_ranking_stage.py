@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from coset.routing.group_features import GROUP_FEATURES  # noqa: E402
-from coset.training.ranking_stage import RankingSettings, _fit, _mean_of, _seeds  # noqa: E402
+from coset.training.ranking_stage import RankingSettings, _fit, _mean_of  # noqa: E402
 
 
 def test_networks_side_by_side_say_the_mean_of_what_each_says() -> None:
@@ -21,7 +21,7 @@ def test_networks_side_by_side_say_the_mean_of_what_each_says() -> None:
     def quiet(text: str, share: float) -> None:
         pass
 
-    networks = [_fit("groups", rows, gold, seed, settings, quiet) for seed in _seeds(5, settings)]
+    networks = [_fit("groups", rows, gold, seed, settings, quiet) for seed in settings.seeds("groups", 5)]
     alone = [network.logits(rows[0]) for network in networks]
     together = _mean_of(networks)
     assert len(alone) == 3 and not np.allclose(alone[0], alone[1])

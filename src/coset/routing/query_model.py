@@ -134,7 +134,11 @@ class QueryModel:
             "temperature": self.temperature,
         }  # fmt: skip
         folder.mkdir(parents=True, exist_ok=True)
-        small = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in tensors.items()}
+        # Half precision is enough for what is weighed in sums.
+        small = {
+            name: np.ascontiguousarray(array, dtype=np.float16 if array.ndim > 1 else np.float32)
+            for name, array in tensors.items()
+        }
         save_file(small, folder / QUERY_FILE, metadata={"coset": json.dumps(about, sort_keys=True)})
         return folder / QUERY_FILE
 

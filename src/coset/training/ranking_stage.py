@@ -31,9 +31,7 @@ Report = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class RankingSettings:
-    hidden: tuple[int, ...] = (48, 24)
-    hidden_of_few: tuple[int, ...] = (64, 24)
-    """Of the networks for tables and groups: a question has few of them, so that more costs hardly any time."""
+    hidden: tuple[int, ...] = (64, 24)
     epochs: int = 10
     batch: int = 16
     """Questions in a step."""
@@ -47,15 +45,15 @@ class RankingSettings:
     folds: int = 3
     """Parts, by database, of the examples; what the second round is told of a part was learned from the others."""
     fold_epochs: int = 6
-    members: int = 3
-    members_of_few: int = 8
-    """So many networks, each from its own seed, speak as one."""
+    members: int = 6
+    members_of_columns: int = 3
+    """So many networks, each from its own seed, speak as one. A question has a thousand columns, so that theirs cost most
+    of the time, and three rank as well as six."""
 
-    def of(self, name: str) -> RankingSettings:
-        """Those of one of the networks."""
-        if name.startswith("columns"):
-            return self
-        return replace(self, hidden=self.hidden_of_few, members=self.members_of_few)
+    def seeds(self, name: str, seed: int) -> list[int]:
+        """Of one of the networks."""
+        members = self.members_of_columns if name.startswith("columns") else self.members
+        return [seed + 1000 * member for member in range(members)]
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ from the competition of objects for words."""
 def train_ranker(examples: Sequence[Example], seed: int, settings: RankingSettings, report: Report) -> Ranker:
     networks = _first_round(examples, seed, settings, report)
     part_of = [_fold(example.home, settings.folds) for example in examples]
-    quick = replace(settings, epochs=settings.fold_epochs, members=1, members_of_few=1)
+    quick = replace(settings, epochs=settings.fold_epochs, members=1, members_of_columns=1)
     rows: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     right: dict[int, np.ndarray] = {}
     for part in range(settings.folds):
@@ -143,7 +141,7 @@ def train_ranker(examples: Sequence[Example], seed: int, settings: RankingSettin
         gold = [example.gold_tables if place else example.gold_columns for example in examples]
         already = [right[number] if place else right[number][examples[number].found.table_at] for number in numbers]
         inputs = [rows[number][place] for number in numbers]
-        networks[name] = _several(name, inputs, gold, seed, settings.of(name), report, already)
+        networks[name] = _several(name, inputs, gold, seed, settings, report, already)
     return Ranker(networks)
 
 
@@ -157,7 +155,7 @@ def _first_round(
         "columns_alone": ([e.found.column_features for e in examples], [e.gold_columns for e in examples]),
         "tables_alone": ([e.found.table_features for e in examples], [e.gold_tables for e in examples]),
     }
-    return {name: _several(name, own, gold, seed, settings.of(name), report) for name, (own, gold) in rows.items()}
+    return {name: _several(name, own, gold, seed, settings, report) for name, (own, gold) in rows.items()}
 
 
 def _said(networks: Mapping[str, Network], example: Example) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -185,11 +183,7 @@ def _several(
     report: Report,
     already: Sequence[np.ndarray] | None = None,
 ) -> Network:
-    return _mean_of([_fit(name, rows, gold, each, settings, report, already) for each in _seeds(seed, settings)])
-
-
-def _seeds(seed: int, settings: RankingSettings) -> list[int]:
-    return [seed + 1000 * member for member in range(settings.members)]
+    return _mean_of([_fit(name, rows, gold, each, settings, report, already) for each in settings.seeds(name, seed)])
 
 
 def _mean_of(networks: Sequence[Network]) -> Network:

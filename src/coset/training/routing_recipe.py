@@ -209,7 +209,7 @@ def _ablations(
     for name, parts in WITHOUT.items():
         report(f"ablation: {name}", 0.0)
         own = [example.without(parts) for part in learning.values() for example in part]
-        quick = replace(settings.ranking, epochs=3, members=1, members_of_few=1)
+        quick = replace(settings.ranking, epochs=3, members=1, members_of_columns=1)
         ranker = train_ranker(own, settings.seed, quick, report)
         pooled = [example.without(parts) for example in validation["pooled"]]
         single = [example.without(parts) for example in validation["single"]]
