@@ -47,7 +47,7 @@ class RankingSettings:
     fold_epochs: int = 6
     members: int = 6
     members_of_columns: int = 3
-    """So many networks, each from its own seed, speak as one. A question has a thousand columns, so that theirs cost most
+    """So many networks, each from its own seed, speak as one. A question has a thousand columns, so theirs cost most
     of the time, and three rank as well as six."""
 
     def seeds(self, name: str, seed: int) -> list[int]:
