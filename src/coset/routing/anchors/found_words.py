@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from coset.routing.anchors.sightings import Lookup, Sighting
-from coset.routing.anchors.text_forms import normalised, stem
+from coset.routing.anchors.text_forms import normalised
 
 NAMED, HELD = 0.3, 0.45
 """From these scores on a name, or a value, is a finding of its words."""
@@ -50,12 +49,13 @@ def found_words(lookup: Lookup, sightings: Sequence[Sighting]) -> tuple[FoundWor
     named: dict[int, float] = {}
     held: dict[int, float] = {}
     for sighting in sightings:
-        _, first, last, _, _, kind, match, score, _, note, _ = sighting
+        _, first, last, _, reference, kind, match, score, value, note, _ = sighting
         if kind in ("name", "value", "code"):
             scores = named if kind == "name" else held
             if note.startswith("read as"):
                 score *= SLIP
-            others = _names_between(lookup, sighting) if match == "fuzzy" and last - first > 2 else ()
+            loose = match == "fuzzy" and last - first > 2
+            others = lookup.names_apart(first, last, normalised(f"{reference} {value or ''}").split()) if loose else ()
             for place in range(first, last):
                 if score > scores.get(place, 0.0) and place not in others:
                     scores[place] = score
@@ -75,17 +75,6 @@ def found_words(lookup: Lookup, sightings: Sequence[Sighting]) -> tuple[FoundWor
         for place, word, _ in lookup.telling
         if word not in SAYING_LITTLE or named.get(place, 0.0) >= SURELY_NAMED
     )[:MOST_WORDS]  # fmt: skip
-
-
-def _names_between(lookup: Lookup, sighting: Sighting) -> set[int]:
-    """Names that stand among the words of a loose finding without being what was found: of `exchange is Starbucks
-    listed`, the column `Listing Exchange` says nothing of Starbucks."""
-    found = {stem(word) for word in normalised(f"{sighting.reference} {sighting.value or ''}").split()}
-    return {
-        place
-        for place, word in enumerate(lookup.question.words[sighting.first : sighting.last], start=sighting.first)
-        if word.is_capital and stem(word.normal) not in found and not get_close_matches(word.normal, found, 1)
-    }
 
 
 def unfound_states(lookup: Lookup, words: Sequence[FoundWord], sightings: Sequence[Sighting]) -> tuple[FoundWord, ...]:

@@ -7,7 +7,6 @@ of a family of tables. A value that very many columns hold is weak; so is a plai
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 import numpy as np
 
@@ -25,8 +24,6 @@ MOST_APART = 2
 """So many words of the question may stand between those of a longer value."""
 A_NAME = 0.85
 CALLED, FEW_TEXTS = 0.3, 40
-LIKE = 0.75
-"""From this likeness on a word may be a slip for another."""
 
 
 def value_sightings(lookup: Lookup) -> list[Sighting]:
@@ -130,8 +127,8 @@ def _covered(lookup: Lookup) -> Iterable[Sighting]:
         # Less than most of a value must be its beginning: people leave out the end of a name.
         if share < WELL_COVERED and lookup.question.words[first].normal != inside[0]:
             continue
-        if _names_another(lookup, first, last, inside):
-            continue
+        if lookup.names_apart(first, last, inside):
+            continue  # `Quantum Circuits Inc` is no `Quantum Innovations Inc`.
         alone = last - first == 1
         capital = any(lookup.question.words[place].is_capital for place in range(first, last))
         if alone and not capital:
@@ -145,15 +142,6 @@ def _covered(lookup: Lookup) -> Iterable[Sighting]:
             "name" if lookup.index.objects.kinds[number] == "table" else "value", "fuzzy", score, values.value(row),
             "a part of the value",
         )  # fmt: skip
-
-
-def _names_another(lookup: Lookup, first: int, last: int, inside: list[str]) -> bool:
-    """Whether a name stands between the words that the value does not have: `exchange is Starbucks listed` is no
-    `Exchange Listed Funds`, and `Quantum Circuits Inc` no `Quantum Innovations Inc`."""
-    return any(
-        word.is_capital and not word.is_stop and not get_close_matches(word.normal, inside, 1, LIKE)
-        for word in lookup.question.words[first:last]
-    )
 
 
 def _closest(spots: list[int], most: int) -> tuple[int, int] | None:

@@ -5,7 +5,9 @@ In: nothing. Out: the type that the matchers hand to `choose`, and what they all
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,6 +21,9 @@ from coset.routing.anchors.phrases import Phrase, ReadQuestion
 from coset.routing.anchors.spelling import SHORTEST
 from coset.routing.anchors.text_forms import ASKING_WORDS, STOP_WORDS, shortened, stem
 from coset.routing.request import Anchor, AnchorKind, AnchorMatch
+
+LIKE = 0.75
+"""From this likeness on a word may be a slip for another."""
 
 NOTHING = -1
 
@@ -72,6 +77,17 @@ class Lookup:
         """How strongly the question names an object or its table: what decides between equals."""
         table = int(self.index.objects.tables[number])
         return max(self.named.get(number, 0.0), 0.8 * self.named_tables.get(table, 0.0))
+
+    def names_apart(self, first: int, last: int, found: Sequence[str]) -> set[int]:
+        """Places of names that stand among the words of a loose finding without being what was found: of `exchange is
+        Starbucks listed`, the column `Listing Exchange` says nothing of Starbucks."""
+        stems = {stem(word) for word in found}
+        return {
+            place
+            for place, word in enumerate(self.question.words[first:last], start=first)
+            if word.is_capital and not word.is_stop
+            and stem(word.normal) not in stems and not get_close_matches(word.normal, found, 1, LIKE)
+        }  # fmt: skip
 
     @cached_property
     def _strengths(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
