@@ -1,7 +1,9 @@
 """Cross-schema matching: which attribute of one schema plays the same role as one of another.
 
-In: two observed environments. Out: for each attribute of the first, those of the second in order. The joint membership
-says which roles agree; names, descriptions and values tell apart what has the same role. Knows no schema.
+In: two schemas as lists of attributes. Out: for each attribute of the first, those of the second in order. The joint
+membership says which roles agree; names, descriptions and values tell apart what has the same role. Then the schemas
+are seen as wholes: the attributes of a table mostly lie in one table of the other schema, and an attribute that is a
+little like everything is less telling than one that is like this one alone. Knows no schema.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 from coset.errors import Mistake
@@ -25,13 +28,11 @@ from coset.identities.model import IdentityModel
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 from coset.identities.prototypes import Array
 from coset.identities.realise import realise_environment
+from coset.identities.text_encoder import TextEncoder
 from coset.identities.value_patterns import present
 from coset.identities.words import singular, spelled_out
 
-FEATURES = (
-    "role", "entity", "attribute", "text", "embedding", "name words", "all words", "spelling", "table words", "type",
-    "values",
-)  # fmt: skip
+FEATURES = ("role", "attribute", "embedding", "meaning", "all words", "spelling", "values")
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,19 @@ class Schema:
     attributes: tuple[Attribute, ...]
     profiles: dict[Coordinate, Array]
     embeddings: dict[Coordinate, Array]
-    vectors: Array
+    meanings: Array
+    """What the encoder of questions and objects makes of the words of each attribute."""
+
+
+@dataclass(frozen=True)
+class MatchingSettings:
+    """How the features of a pair are weighed, and the schemas as wholes."""
+
+    weights: Array
+    tables: float
+    """What it weighs that two tables fit as wholes."""
+    nearest: int
+    """Beside so many of its best an attribute is seen, to tell what is like this one alone."""
 
 
 def read_attributes(path: Path) -> list[Attribute]:
@@ -69,8 +82,8 @@ def read_attributes(path: Path) -> list[Attribute]:
     return list(found.values())
 
 
-def realise_schema(attributes: Sequence[Attribute], model: IdentityModel) -> Schema:
-    """Realise one schema as an environment of its own."""
+def realise_schema(attributes: Sequence[Attribute], model: IdentityModel, meanings: TextEncoder) -> Schema:
+    """Realise one schema as an environment of its own. `meanings` tells which words mean the same."""
     tables: dict[str, list[Attribute]] = {}
     for attribute in attributes:
         tables.setdefault(attribute.table, []).append(attribute)
@@ -78,12 +91,12 @@ def realise_schema(attributes: Sequence[Attribute], model: IdentityModel) -> Sch
     embedded, _, realised = realise_environment(environment, model)
     places = {reference: n for n, reference in enumerate(embedded.references) if not embedded.is_table[n]}
     order = [places[attribute.id] for attribute in attributes]
-    words = [f"{a.column.replace('_', ' ')} | {a.table.replace('_', ' ')} | {a.description}" for a in attributes]
+    words = [f"{_spelled(a.column)} | {_spelled(a.table)} | {a.description}" for a in attributes]
     return Schema(
         tuple(attributes),
         {c: realised[c].memberships[order] for c in COORDINATES},
         {c: embedded.embeddings[c][order] for c in COORDINATES},
-        model.text_encoder.encode(words).astype(np.float64),
+        meanings.encode(words).astype(np.float64),
     )
 
 
@@ -91,45 +104,76 @@ def compare(source: Schema, target: Schema) -> Array:
     """Features of every pair: sources x targets x features, each between 0 and 1."""
     shared = {c: np.sqrt(source.profiles[c]) @ np.sqrt(target.profiles[c]).T for c in COORDINATES}
     near = [_nearness(source.embeddings[c], target.embeddings[c]) for c in COORDINATES]
-    left, right = [_words(a) for a in source.attributes], [_words(a) for a in target.attributes]
     spelling = process.cdist(
-        [" ".join(spelled_out(a.column)) for a in source.attributes],
-        [" ".join(spelled_out(a.column)) for a in target.attributes],
+        [_spelled(a.column) for a in source.attributes],
+        [_spelled(a.column) for a in target.attributes],
         scorer=fuzz.token_sort_ratio,
     )
-    types = np.array([[_types(a, b) for b in target.attributes] for a in source.attributes])
     return np.stack(
         [
             shared["entity"] * shared["attribute"],
-            shared["entity"],
             shared["attribute"],
-            (source.vectors @ target.vectors.T + 1) / 2,
             near[0] * near[1],
-            _overlap([one["name"] for one in left], [one["name"] for one in right]),
-            _overlap([one["all"] for one in left], [one["all"] for one in right]),
+            source.meanings @ target.meanings.T,
+            _overlap([_words(a) for a in source.attributes], [_words(a) for a in target.attributes]),
             spelling / 100,
-            _overlap([one["table"] for one in left], [one["table"] for one in right]),
-            types,
             _values(source.attributes, target.attributes),
         ],
         axis=2,
     )
 
 
-def rank(source: Schema, target: Schema, weights: Array | None = None) -> list[tuple[str, list[str]]]:
+def scores(source: Schema, target: Schema, features: Array, settings: MatchingSettings) -> Array:
+    """How well each pair fits, sources x targets, from the features of all pairs."""
+    alone = features @ settings.weights
+    ours, theirs = (_table_numbers(schema) for schema in (source, target))
+    fit = _tables_fit(beside_others(alone, settings.nearest), ours, theirs)
+    fit = (fit - fit.mean(axis=1, keepdims=True)) / (fit.std(axis=1, keepdims=True) + 1e-6)
+    return beside_others(alone + settings.tables * fit[np.ix_(ours, theirs)], settings.nearest)
+
+
+def beside_others(likeness: Array, nearest: int) -> Array:
+    """Twice the likeness of each pair, without the mean of the best that either of the two has."""
+    count = min(nearest, *likeness.shape)
+    of_source = np.partition(likeness, -count, axis=1)[:, -count:].mean(axis=1, keepdims=True)
+    of_target = np.partition(likeness, -count, axis=0)[-count:].mean(axis=0, keepdims=True)
+    result: Array = 2 * likeness - of_source - of_target
+    return result
+
+
+def rank(source: Schema, target: Schema, settings: MatchingSettings | None = None) -> list[tuple[str, list[str]]]:
     """For each attribute of the source, all of the target, the likeliest first; ties in the target's order."""
-    scores = compare(source, target) @ (matching_weights() if weights is None else weights)
+    fit = scores(source, target, compare(source, target), settings or shipped_settings())
     ids = [attribute.id for attribute in target.attributes]
     return [
-        (attribute.id, [ids[place] for place in np.argsort(-scores[number], kind="stable")])
+        (attribute.id, [ids[place] for place in np.argsort(-fit[number], kind="stable")])
         for number, attribute in enumerate(source.attributes)
     ]
 
 
-def matching_weights() -> Array:
-    """The shipped weights of the features, in their order."""
+def shipped_settings() -> MatchingSettings:
     stored = json.loads(files("coset.identities").joinpath("weights/matching.json").read_text(encoding="utf-8"))
-    return np.array([stored["weights"][name] for name in FEATURES])
+    weights = np.array([stored["weights"][name] for name in FEATURES])
+    return MatchingSettings(weights, stored["tables"], stored["nearest"])
+
+
+def _table_numbers(schema: Schema) -> NDArray[np.int64]:
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(a.table, len(numbers)) for a in schema.attributes], dtype=np.int64)
+
+
+def _tables_fit(likeness: Array, ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> Array:
+    """How well each two tables fit: the mean, over the attributes of either, of the best that the other has for it."""
+    by_ours, by_theirs = ours.argsort(kind="stable"), theirs.argsort(kind="stable")
+    ordered = likeness[np.ix_(by_ours, by_theirs)]
+    ours_at, theirs_at = (
+        np.searchsorted(numbers[order], np.arange(numbers.max() + 1))
+        for numbers, order in ((ours, by_ours), (theirs, by_theirs))
+    )
+    found = np.add.reduceat(np.maximum.reduceat(ordered, theirs_at, axis=1), ours_at, axis=0)
+    wanted = np.add.reduceat(np.maximum.reduceat(ordered, ours_at, axis=0), theirs_at, axis=1)
+    result: Array = (found / np.bincount(ours)[:, None] + wanted / np.bincount(theirs)) / 2
+    return result
 
 
 def _attribute(entry: dict[str, Any], path: Path, number: int) -> Attribute:
@@ -158,11 +202,17 @@ def _nearness(left: Array, right: Array) -> Array:
     return result
 
 
-def _words(attribute: Attribute) -> dict[str, Counter[str]]:
-    name = [singular(word) for word in spelled_out(attribute.column)]
-    table = [singular(word) for word in spelled_out(attribute.table)]
-    said = [singular(word) for word in spelled_out(attribute.description)]
-    return {"name": Counter(name), "table": Counter(table), "all": Counter([*name, *name, *table, *said])}
+def _spelled(name: str) -> str:
+    return " ".join(spelled_out(name))
+
+
+def _words(attribute: Attribute) -> Counter[str]:
+    """The words of an attribute, those of its name twice."""
+    name, table, said = (
+        [singular(word) for word in spelled_out(text)]
+        for text in (attribute.column, attribute.table, attribute.description)
+    )
+    return Counter([*name, *name, *table, *said])
 
 
 def _overlap(left: Sequence[Counter[str]], right: Sequence[Counter[str]]) -> Array:
@@ -182,14 +232,6 @@ def _overlap(left: Sequence[Counter[str]], right: Sequence[Counter[str]]) -> Arr
         return scaled
 
     return matrix(left, len(left)) @ matrix(right, len(right)).T
-
-
-def _types(one: Attribute, other: Attribute) -> float:
-    a, b = type_family(one.type), type_family(other.type)
-    if "unknown" in (a, b):
-        return 0.5
-    alike = ({"whole", "number"}, {"date", "time"}, {"text", "whole"})
-    return 1.0 if a == b else 0.7 if any({a, b} <= group for group in alike) else 0.0
 
 
 def _values(left: Sequence[Attribute], right: Sequence[Attribute]) -> Array:

@@ -29,6 +29,8 @@ TABLE_CONTEXT = (
     "group_best", "group_behind", "group_sum", "group_chance", "group_rank", "strong_tables", "rank", "rank_in_group",
 )  # fmt: skip
 HOLDS_VALUE, HOLDS_MORE = 0.5, 1.0
+LOOKED_AGAIN = 24
+"""The columns of so many of the strongest tables are looked at again in their surroundings."""
 PARTS = ("groups", "columns_alone", "tables_alone", "columns_together", "tables_together")
 
 
@@ -97,10 +99,15 @@ class Ranker:
         # The last networks say how likely an object is needed if its group is the right one.
         right = log_chance(groups)
         own = right[found.group_at]
-        anchored = found.column_features[:, COLUMN_FEATURES.index("value_anchor")]
-        columns_given = self.networks["columns_together"].logits(column_rows) + own[found.table_at]
-        column_chance = probability(columns_given + HOLDS_MORE * anchored)
         tables_given = self.networks["tables_together"].logits(table_rows)
+        strongest = np.zeros(len(found.tables), dtype=bool)
+        strongest[(-(tables_given + own)).argsort(kind="stable")[:LOOKED_AGAIN]] = True
+        again = np.flatnonzero(strongest[found.table_at])
+        columns_given = columns.copy()
+        columns_given[again] = self.networks["columns_together"].logits(column_rows.T[:, again].T)
+        columns_given += own[found.table_at]
+        anchored = found.column_features[:, COLUMN_FEATURES.index("value_anchor")]
+        column_chance = probability(columns_given + HOLDS_MORE * anchored)
         # The corpora hold few values, so the networks learned little of them: a column that holds a value of the
         # question is likely needed, whatever they say. Not its table: in a pool of many the same value is everywhere
         # (doing so lost .03 of the tables in the first five).

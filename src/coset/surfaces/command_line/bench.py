@@ -73,10 +73,11 @@ def matching(source: Path, target: Path, path: Path) -> None:
 
     from coset.identities.matching import rank, read_attributes, realise_schema
     from coset.identities.model import load_model
+    from coset.routing.model import load_routing_model
 
     started = time.monotonic()
-    model = load_model()
-    left, right = (realise_schema(read_attributes(file), model) for file in (source, target))
+    model, meanings = load_model(), load_routing_model().encoder
+    left, right = (realise_schema(read_attributes(file), model, meanings) for file in (source, target))
     try:
         with path.open("w", encoding="utf-8") as out:
             for attribute, ranked in rank(left, right):
