@@ -258,7 +258,7 @@ def test_dates_lead_to_the_columns_that_overlap_them(company: Company):
 
 def test_a_date_that_no_column_can_have_is_told(company: Company):
     def told(question: str) -> list[str]:
-        return [word.text for word in look_up(question, company.index, company.session).states]
+        return [word.text for word in look_up(question, company.index, company.session).absent]
 
     assert told("orders in March 1812") == ["March", "1812"]
     assert told("orders in March 2020") == told("stock of model year 1995") == []

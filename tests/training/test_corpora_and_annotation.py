@@ -22,6 +22,7 @@ from coset.training.disguise import (
     restyle,
     shipped_thesaurus,
 )
+from coset.training.identity_figures import read_reworded
 from coset.training.objects import inventory_objects, read_training_set, variant
 
 SCHEMA = {
@@ -167,3 +168,22 @@ def test_the_corpora_give_a_training_set_without_leaks(shared: Path) -> None:
     for item in training.objects[:: len(training.objects) // 300]:
         seen = variant(item, generator, training.synonyms)
         assert seen.text and seen.texts.table and len(seen.numbers)
+
+
+def test_fewer_written_databases_are_learned_from_when_asked(tmp_path: Path) -> None:
+    write(tmp_path, [json.dumps(SCHEMA)])
+    inventory = shipped_inventory()
+    whole, part = (read_training_set(tmp_path, inventory, written=one_in) for one_in in (1, 40))
+    databases = [{item.label.database for item in each.objects} for each in (whole, part)]
+    assert databases[1] < databases[0]
+    assert len(databases[0]) / 50 < len(databases[1]) < len(databases[0]) / 30
+
+
+def test_other_words_for_names_are_read_and_a_broken_line_is_named(tmp_path: Path) -> None:
+    reworded = read_reworded()
+    assert len(reworded) > 80 and sum(map(len, reworded.values())) > 6_000
+    changed = [other != [name] for names in reworded.values() for name, other in names.items()]
+    assert sum(changed) > 0.95 * len(changed)
+    (tmp_path / "r.tsv").write_text("spider\tfarm\tcity\ttown\nspider\tfarm\n")
+    with pytest.raises(Mistake, match=r"'r\.tsv' line 2 has 2 fields instead of 4"):
+        read_reworded(tmp_path / "r.tsv")

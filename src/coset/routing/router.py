@@ -118,7 +118,7 @@ class Router:
             self._read()
         found = look_up(question, self.anchors, self.session)
         encoded = encode_question(question, self.model.encoder)
-        spoken = self.vocabulary.spoken_of(encoded.whole, found.words, found.states)
+        spoken = self.vocabulary.spoken_of(encoded.whole, found.words, found.absent)
         found = replace(found, anchors=without_chance(found.anchors, spoken.unfound))
         demand = self.model.queries.demand_of(encoded.whole)
         ranked_by = demand if self.model.ranks_by_demand else None

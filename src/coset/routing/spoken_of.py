@@ -53,14 +53,14 @@ class Vocabulary:
     """Stems of the words that name a role which something here plays."""
     _likeness: dict[str, float] = field(default_factory=dict)
 
-    def spoken_of(self, whole: Vectors, words: Sequence[FoundWord], states: Sequence[FoundWord] = ()) -> SpokenOf:
-        """`states` are words for a state of something that is named here, or of dates, that nothing was found for."""
+    def spoken_of(self, whole: Vectors, words: Sequence[FoundWord], absent: Sequence[FoundWord] = ()) -> SpokenOf:
+        """`absent` are words for a state of something that is named here, and dates, that nothing was found for."""
         open_words = [word for word in words if not word.is_found]
         self._learn([word.normal for word in open_words])
         strengths = {word.place: self._strength(word) for word in words if not word.is_dated}
         unfound = [word for word in open_words if strengths[word.place] < ALIKE]
         weak = [word for word in open_words if strengths[word.place] < SURELY_ALIKE and not word.is_filling]
-        told = _phrases(sorted([*weak, *states], key=lambda word: word.place))
+        told = _phrases(sorted([*weak, *absent], key=lambda word: word.place))
         nearness = self._nearness(whole)
         if nearness is None:
             return SpokenOf(_phrases(unfound), None, told)

@@ -28,6 +28,9 @@ from coset.training.objects import TrainingSet, plain, variant
 from coset.training.text_model import WIDTH, TextModel
 from coset.training.written import INVENTED
 
+KEPT_AFTER = 200
+"""Steps between two checkpoints: what an interruption costs at most."""
+
 
 @dataclass(frozen=True)
 class FineTuneSettings:
@@ -114,17 +117,17 @@ def fine_tune(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda step: min(1.0, (step + 1) / (0.06 * steps)) * max(0.02, 1 - step / steps)
     )
-    begin, mean = 0, copy.deepcopy(model)
+    begin, at, mean = 0, 0, copy.deepcopy(model)
     if checkpoint is not None and checkpoint.exists():
         stored = torch.load(checkpoint, weights_only=True)
         model.load_state_dict(stored["model"]), head.load_state_dict(stored["head"])
         mean.load_state_dict(stored["mean"])
         optimiser.load_state_dict(stored["optimiser"]), schedule.load_state_dict(stored["schedule"])
-        begin = int(stored["epoch"])
+        begin, at = int(stored["epoch"]), int(stored["batch"])
     model.train(), head.train()
-    started, done = time.monotonic(), ends[begin]
+    started, done = time.monotonic(), ends[begin] + at
+    before = done
     for epoch in range(begin, settings.epochs):
-        torch.manual_seed(seed * 1000 + epoch)
         generator = random.Random(f"{seed}:{epoch}")
         seen = []
         for number in rounds[epoch]:
@@ -132,7 +135,10 @@ def fine_tune(
             look = plain(item) if generator.random() < 0.25 else variant(item, generator, training.synonyms)
             targets = {"entity": item.label.entity, "attribute": item.label.attribute}
             seen.append((pieces.encode(look.text, settings.longest), look.numbers, targets))
-        for batch in _batches(seen, settings.batch, generator):
+        for number, batch in enumerate(_batches(seen, settings.batch, generator)):
+            if epoch == begin and number < at:
+                continue
+            torch.manual_seed((seed * 1000 + epoch) * 100_000 + number)
             tokens, mask = pieces.batch([entry[0] for entry in batch])
             numbers = torch.from_numpy((np.stack([entry[1] for entry in batch]) - numbers_mean) / numbers_scale)
             scores = head(model(torch.from_numpy(tokens), torch.from_numpy(mask)), numbers)
@@ -151,16 +157,18 @@ def fine_tune(
             if done > settings.average_from * steps:
                 _into(mean, model, settings.average if done - 1 > settings.average_from * steps else 0.0)
             if done % 20 == 0:
-                rate = (time.monotonic() - started) / (done - ends[begin])
+                rate = (time.monotonic() - started) / (done - before)
                 report(f"{name}, epoch {epoch + 1} of {settings.epochs}, loss {loss.item():.2f}, "
                        f"{(steps - done) * rate / 60:.0f} min left", done / steps)  # fmt: skip
-        if checkpoint is not None:
-            torch.save(
-                {"model": model.state_dict(), "head": head.state_dict(), "mean": mean.state_dict(),
-                 "optimiser": optimiser.state_dict(), "schedule": schedule.state_dict(), "epoch": epoch + 1},
-                checkpoint.with_suffix(".part"),
-            )  # fmt: skip
-            checkpoint.with_suffix(".part").replace(checkpoint)
+            if checkpoint is not None and (done % KEPT_AFTER == 0 or done == ends[epoch + 1]):
+                ended = done == ends[epoch + 1]
+                torch.save(
+                    {"model": model.state_dict(), "head": head.state_dict(), "mean": mean.state_dict(),
+                     "optimiser": optimiser.state_dict(), "schedule": schedule.state_dict(),
+                     "epoch": epoch + ended, "batch": 0 if ended else number + 1},
+                    checkpoint.with_suffix(".part"),
+                )  # fmt: skip
+                checkpoint.with_suffix(".part").replace(checkpoint)
     return mean.eval()
 
 

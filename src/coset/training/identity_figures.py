@@ -8,15 +8,17 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coset.errors import Mistake
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import IdentityModel
 from coset.identities.observed import ObservedEnvironment
 from coset.identities.realise import realise_environment
-from coset.training.annotation import FOLDER, read_annotation
+from coset.training.annotation import FOLDER, Key, read_annotation
 from coset.training.objects import TrainingSet, disguise_tables
 from coset.training.written import INVENTED, RECALLED
 
@@ -59,8 +61,10 @@ def _written_figures(training: TrainingSet, corpus: str) -> dict[str, int]:
 def renamed(training: TrainingSet, model: IdentityModel, seed: int, report: Report) -> dict[str, float]:
     """The share of validation columns that keep their top-1 identities when their whole database is renamed.
 
-    Three disguises: another case, abbreviations, and (where Spider-Syn has them) synonyms that training did not see.
+    Disguises: another case; abbreviations; where Spider-Syn has them, synonyms that training did not see; and other
+    words for every name, as language models wrote them for another team of the same trade.
     """
+    reworded = read_reworded()
     chosen: dict[tuple[str, str], set[str]] = {}
     for item in training.objects:
         if item.part == "validation":
@@ -71,15 +75,28 @@ def renamed(training: TrainingSet, model: IdentityModel, seed: int, report: Repo
         whole = training.environments[key]
         tables = tuple(replace(table, columns=table.columns[:24]) for table in whole.tables if table.name in names)
         before = _top(ObservedEnvironment(whole.name, tables), model)
-        for disguise in ("case", "abbreviations", "synonyms"):
-            others = training.held_out_synonyms(key) if disguise == "synonyms" else None
-            if disguise == "synonyms" and not others:
+        names_of = {"synonyms": training.held_out_synonyms(key), "reworded": reworded.get(key)}
+        for disguise in ("case", "abbreviations", "synonyms", "reworded"):
+            others = names_of.get(disguise)
+            if disguise in names_of and not others:
                 continue
             renamed = disguise_tables(tables, disguise, random.Random(f"{seed}:{key}:{disguise}"), others)
             after = _top(ObservedEnvironment(whole.name, renamed), model)
             for coordinate in COORDINATES:
                 kept.setdefault(f"{disguise} {coordinate}", []).extend(before[coordinate] == after[coordinate])
     return {name: float(np.mean(values)) for name, values in sorted(kept.items())}
+
+
+def read_reworded(path: Path = FOLDER / "reworded.tsv") -> dict[Key, dict[str, list[str]]]:
+    """Other words for the names of validation databases, by database and name: only to measure by."""
+    found: dict[Key, dict[str, list[str]]] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        fields = line.split("\t")
+        if len(fields) != 4:
+            raise Mistake(f"'{path.name}' line {number} has {len(fields)} fields instead of 4")
+        corpus, database, name, other = fields
+        found.setdefault((corpus, database), {})[name] = [other]
+    return found
 
 
 def _top(environment: ObservedEnvironment, model: IdentityModel) -> dict[Coordinate, np.ndarray]:

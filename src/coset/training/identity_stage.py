@@ -38,6 +38,8 @@ VECTORS = "vectors.npz"
 @dataclass(frozen=True)
 class RecipeSettings:
     seed: int = 1
+    written: int = 1
+    """One in so many of the databases that language models wrote is learned from."""
     variants: int = 1
     """Disguised variants of each object that stage 2 sees beside the plain one."""
     columns: FineTuneSettings = OF_COLUMNS
@@ -47,6 +49,14 @@ class RecipeSettings:
 
     def fit_of(self, coordinate: Coordinate) -> FitSettings:
         return self.entity if coordinate == "entity" else self.attribute
+
+    def short(self) -> RecipeSettings:
+        """As much of it as two cores do in three quarters of an hour, routing included."""
+        return replace(
+            self, written=8,
+            columns=replace(self.columns, epochs=1, rotation=1), tables=replace(self.tables, epochs=2),
+            entity=replace(self.entity, epochs=7), attribute=replace(self.attribute, epochs=9),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

