@@ -55,7 +55,7 @@ class RecipeSettings:
         return replace(
             self, written=8,
             columns=replace(self.columns, epochs=1, rotation=1), tables=replace(self.tables, epochs=2),
-            entity=replace(self.entity, epochs=7), attribute=replace(self.attribute, epochs=9),
+            attribute=replace(self.attribute, epochs=11),
         )  # fmt: skip
 
 
