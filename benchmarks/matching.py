@@ -55,8 +55,9 @@ Score = Callable[[list[Attribute], list[Attribute]], np.ndarray]
 LEAST_SHARED, MOST_ROLE_PAIRS, MOST_COLUMNS = 4, 60, 400
 CLINICAL = ("claims", "hospital", "trial")
 FITTED = {"systems": 0.45, "roles": 0.35, "renamed": 0.2}
-"""What each kind of pairs counts when the weights are fitted, and how many of a kind are used at most."""
+"""What each kind of pairs counts when the weights are fitted."""
 MOST_FITTED = 20
+"""So many pairs of training databases of each kind are fitted on, at most."""
 
 
 def system_pairs(*, clinical: bool) -> list[Pair]:

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from coset.errors import Mistake
 from coset.identities.words import ABBREVIATIONS, words_of
-from coset.training.annotation import FOLDER
+from coset.training.annotation import FOLDER, tab_separated
 
 Names = Mapping[str, Sequence[str]]
 
@@ -59,10 +58,7 @@ def read_thesaurus(path: Path) -> Thesaurus:
     """Lines of a name, its synonyms and its short forms, with `;` between them and `-` for none."""
     synonyms: dict[str, tuple[str, ...]] = {}
     shorts: dict[str, tuple[str, ...]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        fields = line.split("\t")
-        if len(fields) != 3:
-            raise Mistake(f"'{path.name}' line {number} has {len(fields)} fields instead of 3")
+    for _, fields in tab_separated(path, 3):
         for home, told in ((synonyms, fields[1]), (shorts, fields[2])):
             if others := tuple(other for part in told.split(";") if (other := part.strip()) not in ("", "-")):
                 home[fields[0]] = others

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from coset.errors import Mistake
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import IdentityModel
 from coset.identities.observed import ObservedEnvironment
 from coset.identities.realise import realise_environment
-from coset.training.annotation import FOLDER, Key, read_annotation
+from coset.training.annotation import FOLDER, Key, read_annotation, tab_separated
 from coset.training.objects import TrainingSet, disguise_tables
 from coset.training.written import INVENTED, RECALLED
 
@@ -90,11 +89,7 @@ def renamed(training: TrainingSet, model: IdentityModel, seed: int, report: Repo
 def read_reworded(path: Path = FOLDER / "reworded.tsv") -> dict[Key, dict[str, list[str]]]:
     """Other words for the names of validation databases, by database and name: only to measure by."""
     found: dict[Key, dict[str, list[str]]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        fields = line.split("\t")
-        if len(fields) != 4:
-            raise Mistake(f"'{path.name}' line {number} has {len(fields)} fields instead of 4")
-        corpus, database, name, other = fields
+    for _, (corpus, database, name, other) in tab_separated(path, 4):
         found.setdefault((corpus, database), {})[name] = [other]
     return found
 

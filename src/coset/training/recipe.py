@@ -17,7 +17,7 @@ import numpy as np
 
 from coset.errors import Mistake
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory, shipped_inventory
-from coset.identities.model import CoordinateModel, IdentityModel, save_model, text_encoders
+from coset.identities.model import WORDS_FILE, CoordinateModel, IdentityModel, save_model, text_encoders
 from coset.training.ablations import ablations_of
 from coset.training.encoder_stage import train_encoders
 from coset.training.identity_figures import data_figures, renamed
@@ -44,12 +44,14 @@ def train(
     if not corpus.is_dir():
         raise Mistake(f"'{corpus}' is no folder")
     out.mkdir(parents=True, exist_ok=True)
-    _same_settings(out / SETTINGS, {"identities": asdict(settings), "routing": asdict(routing)})
     inventory = shipped_inventory()
     report("reading the corpora", 0.0)
+    training = read_training_set(corpus, inventory, written=settings.written)
+    _same_run(out, {
+        "objects": len(training.objects), "identities": asdict(settings), "routing": asdict(routing),
+    })  # fmt: skip
     train_encoders(corpus, out, settings, routing.retrieval, report)
     encoders = text_encoders(out)
-    training = read_training_set(corpus, inventory, written=settings.written)
     prepared = prepare(training, encoders, inventory, out, settings, report)
     model, figures = _identity_stage(training, prepared, inventory, encoders, settings, report)
     figures["data"] = data_figures(training, inventory)
@@ -63,13 +65,13 @@ def train(
     return figures
 
 
-def _same_settings(path: Path, settings: dict[str, Any]) -> None:
-    """What is in a folder is gone on from only with the settings that it was begun with."""
-    told = json.dumps(settings, indent=1) + "\n"
-    if not path.exists():
+def _same_run(out: Path, begun_with: dict[str, Any]) -> None:
+    """What is in a folder is gone on from only with the corpus and the settings that it was begun with."""
+    path, told = out / SETTINGS, json.dumps(begun_with, indent=1) + "\n"
+    if not path.exists() and not (out / WORDS_FILE).exists():
         path.write_text(told, encoding="utf-8")
-    elif path.read_text(encoding="utf-8") != told:
-        raise Mistake(f"'{path.parent}' holds weights that were begun with other settings: choose another folder")
+    elif not path.exists() or path.read_text(encoding="utf-8") != told:
+        raise Mistake(f"'{out}' was begun with another corpus or other settings: choose another folder")
 
 
 def _identity_stage(

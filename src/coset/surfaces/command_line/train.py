@@ -18,7 +18,7 @@ from coset.errors import MissingDependency
               help="Where the weights go; a stopped run goes on from what is there.")  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--thorough", is_flag=True, help="Learn from all there is, as the weights that ship did: three hours.")
-@click.option("--ablations", is_flag=True, help="Also measure what each part is worth: about an hour more.")
+@click.option("--ablations", is_flag=True, help="Also measure what each part is worth: takes longer.")
 def command(corpus: Path, out: Path, seed: int, thorough: bool, ablations: bool) -> None:
     """Train the weights from scratch: the text encoders, encoder and prior of each coordinate, then routing.
 

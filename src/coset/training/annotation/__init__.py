@@ -7,7 +7,7 @@ and the split by database. A line that names an unknown identity, or has too few
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -32,25 +32,30 @@ class Labelled:
     attribute: int | None
 
 
-def read_annotation(inventory: Inventory, path: Path = FOLDER / "columns.tsv") -> list[Labelled]:
-    found: list[Labelled] = []
+def tab_separated(path: Path, count: int) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a file, each with its number and its fields; one with another number of fields is named."""
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             fields = line.rstrip("\n").split("\t")
-            if number == 1 and fields[0] == "corpus":
-                continue
-            if len(fields) != 6:
-                raise Mistake(f"'{path.name}' line {number} has {len(fields)} fields instead of 6")
-            corpus, database, table, column, entity, attribute = fields
-            try:
-                found.append(
-                    Labelled(
-                        (corpus, database), table, column or None, inventory.position("entity", entity),
-                        inventory.position("attribute", attribute) if column else None,
-                    )
-                )  # fmt: skip
-            except Mistake as error:
-                raise Mistake(f"'{path.name}' line {number}: {error}") from None
+            if len(fields) != count:
+                raise Mistake(f"'{path.name}' line {number} has {len(fields)} fields instead of {count}")
+            yield number, fields
+
+
+def read_annotation(inventory: Inventory, path: Path = FOLDER / "columns.tsv") -> list[Labelled]:
+    found: list[Labelled] = []
+    for number, (corpus, database, table, column, entity, attribute) in tab_separated(path, 6):
+        if number == 1 and corpus == "corpus":
+            continue
+        try:
+            found.append(
+                Labelled(
+                    (corpus, database), table, column or None, inventory.position("entity", entity),
+                    inventory.position("attribute", attribute) if column else None,
+                )
+            )  # fmt: skip
+        except Mistake as error:
+            raise Mistake(f"'{path.name}' line {number}: {error}") from None
     return found
 
 
