@@ -28,7 +28,7 @@ from coset.routing.group_features import (
 from coset.routing.index import FACTS, RoutingIndex, Vectors
 from coset.routing.question import EncodedQuestion
 from coset.routing.request import Anchor, Demand
-from coset.routing.word_features import WORD_FEATURES, features_by_group, greatest_of_each
+from coset.routing.word_features import WORD_FEATURES, features_by_group
 from coset.routing.word_index import Overlap, stems_of
 
 STRONGEST_TABLES, LEADING_TABLES, LEADING_GROUPS, GROUP_TABLES = 60, 24, 10, 20
@@ -99,10 +99,10 @@ def candidates(
 
     # Tables and columns in one array are objects here: first all tables, then all columns.
     own = grouped(chosen, at, index)
-    near = _near_words(question, chosen, columns, index).take(own.order, axis=0)
-    nearest = highest(near, own.bounds, -1.0, axis=0)
-    answers = features_by_group(near, own.sizes, nearest)
-    by_words = np.concatenate(([greatest_of_each(near, -1.0)], answers)).take(own.back, axis=1)
+    near = np.ascontiguousarray(_near_words(question, chosen, columns, index).take(own.order, axis=0).T)
+    nearest = highest(near, own.bounds, -1.0).T
+    answers = features_by_group(near.T, own.sizes, nearest)
+    by_words = np.concatenate((near.max(axis=0, initial=-1.0, keepdims=True), answers)).take(own.back, axis=1)
     for_tables, for_columns = by_words[:, :count], by_words[:, count:]
     near_whole = np.concatenate((table_whole[chosen], whole[columns]))
     own_table_whole, own_whole, by_word = near_whole[:count], near_whole[count:], for_columns[0]
@@ -161,8 +161,9 @@ def _near_words(
 ) -> Vectors:
     """How near each of some tables, then of some columns, is to each word of the question."""
     near = np.empty((len(tables) + len(columns), len(question.words)), dtype=np.float32)
-    np.matmul(index.table_vectors[tables], question.words.T, out=near[: len(tables)])
-    np.matmul(index.column_vectors[columns], question.words.T, out=near[len(tables) :])
+    words = np.ascontiguousarray(question.words.T)  # The product is a third faster for it.
+    np.matmul(index.table_vectors.take(tables, axis=0), words, out=near[: len(tables)])
+    np.matmul(index.column_vectors.take(columns, axis=0), words, out=near[len(tables) :])
     return near
 
 

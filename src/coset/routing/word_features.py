@@ -22,31 +22,29 @@ def features_by_group(near: Vectors, sizes: NDArray[np.int64], nearest: Vectors)
     """A row for each of `WORD_FEATURES`: how far behind the best for the word it fits best; how far above the mean for
     the word it stands out by; its share of the words; the words that it leads or nearly leads.
 
-    The objects stand by group. `nearest`: how near each group comes to each word.
+    `near`: a row for each object, by group; `nearest`: a row for each group, how near it comes to each word. It is
+    quickest where the numbers of one word stand together in memory.
     """
     if not near.size:
         return np.zeros((len(WORD_FEATURES), len(near)), dtype=np.float32)
     if not sizes.all():
         sizes, nearest = sizes[sizes > 0], nearest[sizes > 0]
     begins = sizes.cumsum() - sizes
-    mean: Vectors = np.add.reduceat(near, begins, axis=0)
-    mean /= sizes[:, None].astype(np.float32)
+    near, nearest = near.T, nearest.T
+    mean: Vectors = np.add.reduceat(near, begins, axis=1)
+    mean /= sizes.astype(np.float32)
     telling = nearest - mean + 1e-6
-    telling /= telling.sum(axis=1, keepdims=True)
-    behind = near - nearest.repeat(sizes, axis=0)
-    share = SHARPNESS * behind
+    telling /= telling.sum(axis=0)
+    behind = near - nearest.repeat(sizes, axis=1)
+    made = np.empty((len(WORD_FEATURES), near.shape[1]), dtype=np.float32)
+    behind.max(axis=0, out=made[0])
+    (near - mean.repeat(sizes, axis=1)).max(axis=0, out=made[1])
+    led = telling.repeat(sizes, axis=1)
+    led *= behind > -LEADS
+    led.sum(axis=0, out=made[3])
+    share = behind
+    share *= SHARPNESS
     np.exp(share, out=share)
-    weights = telling / np.add.reduceat(share, begins, axis=0)
-    return np.array([
-        greatest_of_each(behind),
-        greatest_of_each(near - mean.repeat(sizes, axis=0)),
-        np.einsum("ij,ij->i", share, weights.repeat(sizes, axis=0)),
-        np.einsum("ij,ij->i", telling.repeat(sizes, axis=0), (behind > -LEADS).astype(np.float32)),
-    ])  # fmt: skip
-
-
-def greatest_of_each(rows: Vectors, least: float = -np.inf) -> Vectors:
-    """The greatest number of each row, or `least`. Of many short rows it is found column by column: that is several
-    times as fast."""
-    greatest: Vectors = np.ascontiguousarray(rows.T).max(axis=0, initial=least)
-    return greatest
+    share *= (telling / np.add.reduceat(share, begins, axis=1)).repeat(sizes, axis=1)
+    share.sum(axis=0, out=made[2])
+    return made
