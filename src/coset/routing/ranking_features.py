@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coset.routing.descending import descending
 from coset.routing.group_features import (
     GROUP_FEATURES,
     bounds_of,
@@ -112,20 +113,18 @@ def candidates(
     has_demand = float(demand is not None and index.memberships is not None)
 
     own_coarse = coarse[chosen]
-    by_coarse = by_owner((-own_coarse).argsort(kind="stable"), own.of_table, len(own.groups))
+    by_coarse = descending(own_coarse, own.of_table, len(own.groups))
     strength = _group_strength(own_coarse[by_coarse], own.bounds[: len(own.groups) + 1])
     group_behind = (strength - strength.max(initial=-9.0))[own.of_table]
     group_rank = (-strength).argsort(kind="stable").argsort(kind="stable")[own.of_table]
     coarse_behind = own_coarse - own_coarse.max(initial=0.0)
 
     # The columns of each table by how near they are to the nearest word, and to the whole.
-    own_by_word = by_owner((-by_word).argsort(kind="stable"), at, count)
+    own_by_word = descending(by_word, at, count)
     rank_by_word = np.empty(len(at), dtype=np.float32)
     rank_by_word[own_by_word] = log_of_places(len(at))[place]
-    by_whole = (-near_whole).argsort(kind="stable")
-    table_of = np.concatenate((np.full(count, count), at))  # The tables themselves come after all columns.
-    own_by_whole = by_owner(by_whole, table_of, count + 1)[: len(at)]
-    three_by_word, three_whole = _means_of_three(np.array([by_word[own_by_word], near_whole[own_by_whole]]), bounds)
+    own_by_whole = descending(own_whole, at, count)
+    three_by_word, three_whole = _means_of_three(np.array([by_word[own_by_word], own_whole[own_by_whole]]), bounds)
     best = highest(
         np.array([own_whole, by_word, shared.of_object[0], shared.of_question[2], anchored[0], for_columns[3]]),
         bounds, 0.0,
@@ -151,8 +150,8 @@ def candidates(
     )  # fmt: skip
     groups = np.zeros((len(own.groups), len(GROUP_FEATURES)), dtype=np.float32)
     if len(columns):
-        descending = near_whole[by_owner(by_whole, own.stretch, len(own.sizes))]
-        groups = group_rows(words, own, nearest, descending, anchored.take(own.order[count:] - count, axis=1), index)
+        by_whole = near_whole[descending(near_whole, own.stretch, len(own.sizes))]
+        groups = group_rows(words, own, nearest, by_whole, anchored.take(own.order[count:] - count, axis=1), index)
     return Candidates(chosen, columns, at, table_rows, rows, own.of_table, groups)
 
 
@@ -181,7 +180,7 @@ def _rows(count: int, width: int, *features: NDArray[Any] | float) -> Vectors:
 
 def _chosen(coarse: Vectors, index: RoutingIndex) -> NDArray[np.int64]:
     """The candidate tables: a bridge or a code table is named by no word, but lies beside what is."""
-    order = (-coarse).argsort(kind="stable")
+    order = descending(coarse)
     if len(order) <= STRONGEST_TABLES:
         return np.arange(len(order))
     leading, wanted = np.zeros(len(order), dtype=bool), np.zeros(len(order), dtype=bool)
@@ -244,11 +243,11 @@ def _named(words: Overlap) -> Vectors:
     return fit
 
 
-def _means_of_three(descending: Vectors, bounds: NDArray[np.int64]) -> NDArray[np.float64]:
+def _means_of_three(by_table: Vectors, bounds: NDArray[np.int64]) -> NDArray[np.float64]:
     """Per table the mean of its three greatest values, from rows of values by table, the greatest of each first."""
-    if not descending.size:
-        return np.zeros((len(descending), len(bounds) - 1))
-    best, is_there = first_of_each(descending, bounds, 3)
+    if not by_table.size:
+        return np.zeros((len(by_table), len(bounds) - 1))
+    best, is_there = first_of_each(by_table, bounds, 3)
     means: NDArray[np.float64] = (best * is_there).sum(axis=1) / np.maximum(is_there.sum(axis=0), 1)
     return means
 
@@ -261,11 +260,11 @@ def log_of_places(count: int) -> Vectors:
 _LOGS: Vectors = np.log1p(np.arange(2 * MOST_COLUMNS, dtype=np.float32))
 
 
-def _group_strength(descending: Vectors, bounds: NDArray[np.int64]) -> NDArray[np.float64]:
+def _group_strength(by_group: Vectors, bounds: NDArray[np.int64]) -> NDArray[np.float64]:
     """Per group: its greatest value and half of its second greatest, so that a lone lucky table does not lead. The
     values stand by group, the greatest of each first; no group is empty."""
-    if not len(descending):
+    if not len(by_group):
         return np.zeros(0)
-    best, is_there = first_of_each(descending, bounds, 2)
+    best, is_there = first_of_each(by_group, bounds, 2)
     strength: NDArray[np.float64] = best[0] + 0.5 * np.where(is_there[1], best[1], best[0] - 0.3)
     return strength
