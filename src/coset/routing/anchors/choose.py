@@ -23,14 +23,14 @@ MOST_OF_PHRASE = 10
 def choose(sightings: Iterable[Sighting], most: int) -> tuple[Anchor, ...]:
     best: dict[tuple[int, int, str, str, str], Sighting] = {}
     for sighting in sightings:
-        _, first, last, _, reference, kind, _, _, value, _, _ = sighting
+        _, first, last, _, reference, kind, _, score, value, _, _ = sighting
         # Members of a family of tables are told apart by their names alone.
         member = (value or "") if kind == "name" else ""
         place = (first, last, reference, "literal" if kind in LITERALS else kind, member)
         known = best.get(place)
-        if known is None or _order(sighting) < _order(known):
+        if known is None or score > known.score or (score == known.score and _order(sighting) < _order(known)):
             best[place] = sighting
-    alike = [(each.first, each.last, each.kind, each.match) for each in best.values()]
+    alike = [(first, last, kind, match) for _, first, last, _, _, kind, match, *_ in best.values()]
     solid = {
         like
         for like, each in zip(alike, best.values(), strict=True)

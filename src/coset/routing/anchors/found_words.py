@@ -54,7 +54,7 @@ def found_words(lookup: Lookup, sightings: Sequence[Sighting]) -> tuple[FoundWor
             scores = named if kind == "name" else held
             if note.startswith("read as"):
                 score *= SLIP
-            loose = match == "fuzzy" and last - first > 2
+            loose = match == "fuzzy" and last - first > 2 and lookup.capitals
             others = lookup.names_apart(first, last, normalised(f"{reference} {value or ''}").split()) if loose else ()
             for place in range(first, last):
                 if score > scores.get(place, 0.0) and place not in others:

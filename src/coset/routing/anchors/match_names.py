@@ -64,17 +64,18 @@ def name_sightings(lookup: Lookup) -> list[Sighting]:
 
 def _equal(lookup: Lookup) -> list[NameHit]:
     keys: list[str] = []
-    origins: list[tuple[Phrase, Form]] = []
+    origins: list[tuple[Phrase, dict[str, Form]]] = []
     known: dict[str, PhraseForms] = {}
     for phrase in lookup.runs:
         if phrase.normal.count(" ") >= MOST_FORMED:
             continue
-        for key, form in _forms(phrase.normal, known).items():
-            keys.append(key)
-            origins.append((phrase, form))
+        forms = _forms(phrase.normal, known)
+        keys += forms
+        origins += [(phrase, forms)] * len(forms)
     hits = []
     for number, name, form in lookup.index.objects.found(hashes_of(keys)):
-        phrase, asked = origins[number]
+        phrase, forms = origins[number]
+        asked = forms[keys[number]]
         if not _may_be_initials(phrase, asked, form, keys[number]):
             continue
         weaker = asked if STRENGTH[asked] < STRENGTH[form] else form
@@ -200,15 +201,19 @@ def _covered(
     """(text, share of its weight, places of the words) of the texts that the question's words cover best. `rows_at`
     gives the texts that hold a word, in order; `totals` what all words of each text weigh."""
     held: list[tuple[int, Rows]] = []
-    weights, counts = np.zeros(len(totals)), np.zeros(len(totals), dtype=np.int16)
+    weights = np.zeros(len(totals))
     for place, at in zip(lookup.roots.values(), postings.places(lookup.root_hashes).tolist(), strict=True):
         count = postings.count(at) if at >= 0 else 0
         if 0 < count <= COMMON_STEM:
             rows = rows_at(at)
             weights[rows] += weight_of_one(count)  # Once, though a text may have a word twice.
-            counts[rows] += 1
             held.append((place, rows))
-    texts = (counts >= least_words).nonzero()[0]
+    texts = weights.nonzero()[0]
+    if least_words > 1:
+        counts = np.zeros(len(totals), dtype=np.int16)
+        for _, rows in held:
+            counts[rows] += 1
+        texts = texts[counts[texts] >= least_words]
     shares = weights[texts] / totals[texts]
     likely = (shares >= least_share).nonzero()[0]
     likely = likely[(-shares[likely]).argsort(kind="stable")][:MOST_PARTS]

@@ -59,7 +59,9 @@ class Word(NamedTuple):
     @property
     def is_capital(self) -> bool:
         """Whether it is written as a name is; `iShares` and `eBay` are."""
-        return any(letter.isupper() for letter in self.text[:3])
+        begin = self.text[:3]
+        # Of plain letters, those that are not their own small form are capitals: a question asks this often.
+        return begin != begin.lower() if begin.isascii() else any(letter.isupper() for letter in begin)
 
 
 @dataclass(frozen=True)

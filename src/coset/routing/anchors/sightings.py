@@ -81,13 +81,23 @@ class Lookup:
     def names_apart(self, first: int, last: int, found: Sequence[str]) -> set[int]:
         """Places of names that stand among the words of a loose finding without being what was found: of `exchange is
         Starbucks listed`, the column `Listing Exchange` says nothing of Starbucks."""
+        places = [place for place in self.capitals if first <= place < last]
+        if not places:
+            return set()
         stems = {stem(word) for word in found}
+        words = [(place, self.question.words[place].normal) for place in places]
         return {
             place
-            for place, word in enumerate(self.question.words[first:last], start=first)
-            if word.is_capital and not word.is_stop
-            and stem(word.normal) not in stems and not get_close_matches(word.normal, found, 1, LIKE)
+            for place, word in words
+            if stem(word) not in stems and not get_close_matches(word, found, 1, LIKE)
         }  # fmt: skip
+
+    @cached_property
+    def capitals(self) -> tuple[int, ...]:
+        """The places of the words that are written as names are, and tell something."""
+        return tuple([
+            place for place, word in enumerate(self.question.words) if word.is_capital and not word.is_stop
+        ])  # fmt: skip
 
     @cached_property
     def _strengths(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
