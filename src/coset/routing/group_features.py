@@ -80,14 +80,14 @@ def bounds_of(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 def highest(values: Vectors, bounds: NDArray[np.int64], otherwise: float, axis: int = -1) -> Vectors:
     """The greatest value of each stretch along an axis; `otherwise` where it is empty."""
     filled = bounds[1:] > bounds[:-1]
+    if len(filled) and filled.all():
+        return np.maximum.reduceat(values, bounds[:-1], axis=axis)  # type: ignore[no-any-return]
     if not filled.any():
         return np.full((*values.shape[:axis], len(filled), *values.shape[axis:][1:]), otherwise, dtype=np.float32)
     found: Vectors = np.maximum.reduceat(values, bounds[:-1][filled], axis=axis)
-    if not filled.all():
-        # One more at the end, which the empty ones take.
-        found = np.concatenate((found, np.full_like(found.take([0], axis=axis), otherwise)), axis=axis)
-        found = found.take(np.where(filled, filled.cumsum() - 1, -1), axis=axis)
-    return found
+    # One more at the end, which the empty ones take.
+    found = np.concatenate((found, np.full_like(found.take([0], axis=axis), otherwise)), axis=axis)
+    return found.take(np.where(filled, filled.cumsum() - 1, -1), axis=axis)
 
 
 def by_owner(order: NDArray[np.int64], owner: NDArray[np.int64], owners: int) -> NDArray[np.int64]:

@@ -94,6 +94,16 @@ class RoutingIndex:
         return np.bincount(self.group_of, minlength=len(self.groups))
 
     @cached_property
+    def group_bounds(self) -> NDArray[np.int64]:
+        """Where the tables of each group begin, where they stand by group, and where the last ones end."""
+        return np.concatenate(([0], self.group_tables.cumsum()))
+
+    @cached_property
+    def places_in_groups(self) -> NDArray[np.int64]:
+        """The place of each table in its group, where they stand by group."""
+        return np.arange(len(self.tables)) - self.group_bounds[:-1].repeat(self.group_tables)
+
+    @cached_property
     def group_columns(self) -> NDArray[np.int64]:
         return np.bincount(self.group_of[self.table_of], minlength=len(self.groups))
 

@@ -188,12 +188,10 @@ def _chosen(coarse: Vectors, index: RoutingIndex) -> NDArray[np.int64]:
     wanted[order[:STRONGEST_TABLES]] = True
     wanted[index.table_links[leading[index.table_links[:, 0]], 1]] = True
     by_group = by_owner(order, index.group_of, len(index.groups))
-    bounds = bounds_of(index.group_tables)
-    strength = _group_strength(coarse[by_group], bounds)
+    strength = _group_strength(coarse[by_group], index.group_bounds)
     leads = np.zeros(len(index.groups), dtype=bool)
     leads[(-strength).argsort(kind="stable")[:LEADING_GROUPS]] = True
-    place = np.arange(len(order)) - bounds[:-1].repeat(index.group_tables)
-    wanted[by_group[leads.repeat(index.group_tables) & (place < GROUP_TABLES)]] = True
+    wanted[by_group[leads.repeat(index.group_tables) & (index.places_in_groups < GROUP_TABLES)]] = True
     by_strength = order[wanted[order]]
     so_far = (index.begins[by_strength + 1] - index.begins[by_strength]).cumsum()
     count = max(LEADING_TABLES, int((so_far <= MOST_COLUMNS).sum()))

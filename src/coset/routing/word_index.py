@@ -122,10 +122,6 @@ class WordIndex:
 
     def overlap(self, words: Sequence[str]) -> Overlap:
         found = np.zeros(self.size, dtype=np.float32)
-        return Overlap(found, self._norms, np.array(self._add(words, found), dtype=np.float32))
-
-    def _add(self, words: Iterable[str], found: NDArray[np.float32]) -> float:
-        """Adds what each word weighs to the objects that have it. Answers what all of them weigh."""
         total = 0.0
         for word in dict.fromkeys(words):
             number = self._numbers.get(word)
@@ -135,7 +131,7 @@ class WordIndex:
             weight = self._weights[number]
             found[self._owners[self._begins[number] : self._begins[number + 1]]] += weight
             total += float(weight)
-        return max(total, 1e-6)
+        return Overlap(found, self._norms, np.array(max(total, 1e-6), dtype=np.float32))
 
 
 class JointWordIndex:
@@ -144,9 +140,29 @@ class JointWordIndex:
     def __init__(self, parts: Sequence[WordIndex]) -> None:
         self._parts = parts
         self._norms = np.stack([part._norms for part in parts])
+        # The objects of all indexes in one row.
+        self._owners = [part._owners + number * part.size for number, part in enumerate(parts)]
 
     def overlap(self, words: Sequence[str]) -> Overlap:
         """With a row for each index."""
+        once = dict.fromkeys(words)
+        owners: list[NDArray[np.int64]] = []
+        weights: list[np.float32] = []
+        asked: list[list[float]] = []
+        for part, own in zip(self._parts, self._owners, strict=True):
+            total = 0.0
+            for number in map(part._numbers.get, once):
+                if number is None:
+                    total += part._rarest
+                    continue
+                weight = part._weights[number]
+                owners.append(own[part._begins[number] : part._begins[number + 1]])
+                weights.append(weight)
+                total += float(weight)
+            asked.append([max(total, 1e-6)])
         found = np.zeros(self._norms.shape, dtype=np.float32)
-        asked = [[part._add(words, row)] for part, row in zip(self._parts, found, strict=True)]
+        if owners:
+            # All at once: an object may stand there several times.
+            counts = list(map(len, owners))
+            np.add.at(found.reshape(-1), np.concatenate(owners), np.array(weights, dtype=np.float32).repeat(counts))
         return Overlap(found, self._norms, np.array(asked, dtype=np.float32))

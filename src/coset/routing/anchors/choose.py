@@ -30,7 +30,7 @@ def choose(sightings: Iterable[Sighting], most: int) -> tuple[Anchor, ...]:
         known = best.get(place)
         if known is None or score > known.score or (score == known.score and _order(sighting) < _order(known)):
             best[place] = sighting
-    alike = [(first, last, kind, match) for _, first, last, _, _, kind, match, *_ in best.values()]
+    alike = [(first, last, kind, match) for _, first, last, _, _, kind, match, _, _, _, _ in best.values()]
     solid = {
         like
         for like, each in zip(alike, best.values(), strict=True)
@@ -41,8 +41,8 @@ def choose(sightings: Iterable[Sighting], most: int) -> tuple[Anchor, ...]:
     weighed = [(each.score * shares[like], each) for like, each in zip(alike, best.values(), strict=True)]
     # What comes first in a row decides; the number keeps equals as they are.
     ordered = sorted([
-        (-round(score, 6), each.first, -each.last, each.reference, each.kind, each.value or "", number)
-        for number, (score, each) in enumerate(weighed)
+        (-round(score, 6), first, -last, reference, kind, value or "", number)
+        for number, (score, (_, first, last, _, reference, kind, _, _, value, _, _)) in enumerate(weighed)
         if score >= LEAST_SCORE
     ])  # fmt: skip
     chosen: list[Anchor] = []

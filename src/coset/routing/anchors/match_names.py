@@ -208,7 +208,7 @@ def _covered(
             rows = rows_at(at)
             weights[rows] += weight_of_one(count)  # Once, though a text may have a word twice.
             held.append((place, rows))
-    texts = weights.nonzero()[0]
+    texts = (weights > 0.0).nonzero()[0]
     if least_words > 1:
         counts = np.zeros(len(totals), dtype=np.int16)
         for _, rows in held:

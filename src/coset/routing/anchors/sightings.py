@@ -45,10 +45,8 @@ class Sighting(NamedTuple):
     variants: tuple[str, ...] = ()
 
     def anchor(self, score: float) -> Anchor:
-        return Anchor(
-            self.phrase, self.reference, self.kind, self.match, round(min(1.0, score), 3), self.value, self.note,
-            self.variants,
-        )  # fmt: skip
+        phrase, _, _, _, reference, kind, match, _, value, note, variants = self
+        return Anchor(phrase, reference, kind, match, round(min(1.0, score), 3), value, note, variants)
 
 
 @dataclass
