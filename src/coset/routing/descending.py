@@ -1,8 +1,8 @@
 """From the greatest number to the least, equals in the order in which they stand.
 
-In: numbers in single precision, and whose they are. Out: their places in that order, of one owner after the other. What
-`argsort` with `kind="stable"` gives, but the number and its place are sorted as one whole number, which is several times
-as fast where numbers have no order yet.
+In: numbers in single precision, and whose they are. Out: their places in that order, of one owner after the other. It
+is what a stable `argsort` gives, but a number and its place are sorted as one whole number, which is several times as
+fast where numbers have no order yet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ FEW = 200
 _ALL_BUT_SIGN = np.int32(0x7FFFFFFF)
 
 
-def descending(values: NDArray[np.float32], owner: NDArray[np.int64] | None = None, owners: int = 1) -> NDArray[np.int64]:
+def descending(
+    values: NDArray[np.float32], owner: NDArray[np.int64] | None = None, owners: int = 1
+) -> NDArray[np.int64]:
     """The places of the values, the greatest first; where owners are given, those of the first owner first. No value is
     NaN."""
     count = len(values)
