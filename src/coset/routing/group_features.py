@@ -81,7 +81,7 @@ def highest(values: Vectors, bounds: NDArray[np.int64], otherwise: float, axis: 
     """The greatest value of each stretch along an axis; `otherwise` where it is empty."""
     filled = bounds[1:] > bounds[:-1]
     if len(filled) and filled.all():
-        return np.maximum.reduceat(values, bounds[:-1], axis=axis)  # type: ignore[no-any-return]
+        return np.maximum.reduceat(values, bounds[:-1], axis=axis)
     if not filled.any():
         return np.full((*values.shape[:axis], len(filled), *values.shape[axis:][1:]), otherwise, dtype=np.float32)
     found: Vectors = np.maximum.reduceat(values, bounds[:-1][filled], axis=axis)
