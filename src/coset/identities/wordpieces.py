@@ -41,6 +41,8 @@ class WordPieces:
 
     def batch(self, encoded: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Token numbers and mask, padded to the longest."""
+        if len(encoded) == 1:  # A question: nothing to pad.
+            return np.array(encoded, dtype=np.int64), np.ones((1, len(encoded[0])), dtype=np.int64)
         width = max(map(len, encoded), default=1)
         tokens = np.full((len(encoded), width), self._padding, dtype=np.int64)
         mask = np.zeros((len(encoded), width), dtype=np.int64)

@@ -167,9 +167,11 @@ def _cover(near: Vectors) -> Vectors:
 def _best_means(descending: Vectors, own: Grouped) -> NDArray[np.float64]:
     """Per stretch: its greatest value, the mean of its three greatest, and of its six; what is missing counts a little
     less than the least it has, and that of nothing a little less than 0."""
-    best, is_there = first_of_each(descending, own.bounds, 6)
-    for step in range(min(6, int(own.sizes.min())), 6):
-        before = best[step - 1] if step else np.zeros(len(own.sizes))
-        best[step] = np.where(is_there[step], best[step], before - 0.1)
+    steps = np.arange(6)[:, None]
+    places = own.bounds[:-1] + np.minimum(steps, own.sizes - 1)
+    best = descending.take(places, mode="clip").astype(np.float64)
+    if not own.sizes.all():
+        best[:, own.sizes == 0] = 0.0
+    best -= 0.1 * np.maximum(steps + 1 - own.sizes, 0)
     totals = best.cumsum(axis=0)
     return np.array([totals[0], totals[2] / 3, totals[5] / 6])
