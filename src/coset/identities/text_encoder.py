@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coset.errors import CosetError
-from coset.identities.encoder_graph import with_shared_shapes
 from coset.identities.wordpieces import WordPieces
 
 WIDTH, LONGEST, LONGEST_TABLE, BATCH = 384, 44, 96, 64
@@ -64,8 +63,7 @@ class TextEncoder:
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             options.log_severity_level = 3
             try:
-                model = with_shared_shapes(self._model.read_bytes())
-                session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+                session = onnxruntime.InferenceSession(str(self._model), options, providers=["CPUExecutionProvider"])
                 words = WordVectors.load(self._words)
             except Exception as error:
                 raise CosetError(f"the text encoder '{self._model.name}' cannot be read: reinstall coset") from error
