@@ -18,7 +18,7 @@ from coset.training.encoder_stage import published_minilm  # noqa: E402
 from coset.training.fine_tune import FineTuneSettings, fine_tune  # noqa: E402
 from coset.training.objects import TrainingSet, inventory_objects  # noqa: E402
 from coset.training.side_by_side import Report, side_by_side  # noqa: E402
-from coset.training.text_model import published_pieces  # noqa: E402
+from coset.training.text_model import TextModel, export, published_pieces  # noqa: E402
 
 
 def learned(checkpoint: Path | None, stop_after: int | None = None) -> dict[str, torch.Tensor]:
@@ -35,7 +35,7 @@ def learned(checkpoint: Path | None, stop_after: int | None = None) -> dict[str,
 
     model = fine_tune(
         TrainingSet({}, objects, {}, {}), list(range(len(objects))), WordPieces(published_pieces(published)),
-        published / "model.safetensors", {"entity": len(inventory.entities)}, 3,
+        TextModel.published(published / "model.safetensors", layers=1), {"entity": len(inventory.entities)}, 3,
         FineTuneSettings(layers=1, batch=1, epochs=2, average_from=0.0), report, checkpoint,
     )  # fmt: skip
     return model.state_dict()
@@ -49,6 +49,24 @@ def test_an_interrupted_encoder_goes_on_as_if_nothing_had_been(tmp_path: Path, m
     assert 0 < torch.load(tmp_path / "one.checkpoint", weights_only=True)["batch"] < 40
     again = learned(tmp_path / "one.checkpoint")
     assert all(torch.equal(whole[name], again[name]) for name in whole)
+
+
+def test_an_exported_encoder_can_learn_further_from_where_it_was(tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript")
+    published = published_minilm() / "model.safetensors"
+    torch.manual_seed(1)
+    trained = TextModel.published(published, layers=2).eval()
+    with torch.no_grad():
+        for parameter in trained.layers.parameters():
+            parameter += 0.02 * torch.randn_like(parameter)
+    export(trained, tmp_path / "encoder.onnx")
+    again = TextModel.exported(tmp_path / "encoder.onnx", published, 2).eval()
+    tokens = torch.randint(1000, 20000, (4, 12))
+    with torch.no_grad():
+        expected, found = (each(tokens, torch.ones_like(tokens)) for each in (trained, again))
+        other = TextModel.published(published, layers=2).eval()(tokens, torch.ones_like(tokens))
+    assert (expected * found).sum(dim=1).min() > 0.99
+    assert (expected * other).sum(dim=1).max() < 0.9
 
 
 def writes(path: Path, report: Report) -> None:

@@ -67,9 +67,14 @@ def _of_objects(corpus: Path, out: Path, settings: RecipeSettings, of_tables: bo
             for coordinate in COORDINATES
             if coordinate == "entity" or not of_tables
         }
+        weights = published / "model.safetensors"
+        if settings.begin_with:
+            begin = TextModel.exported(Path(settings.begin_with) / file, weights, chosen.layers)
+        else:
+            begin = TextModel.published(weights, chosen.layers)
         return fine_tune(
-            training, parts, WordPieces(published_pieces(published)), published / "model.safetensors", identities,
-            settings.seed, chosen, report, checkpoint, name,
+            training, parts, WordPieces(published_pieces(published)), begin, identities, settings.seed, chosen, report,
+            checkpoint, name,
         )  # fmt: skip
 
     _kept(out / file, chosen.layers, chosen.longest, learned)

@@ -1,8 +1,9 @@
 """Stage 1: fine-tune a text encoder so that texts of one identity lie together, with the prior prototypes alone.
 
-In: labelled columns, or labelled tables: each kind has an encoder of its own, because there are many columns, of which
-a short text says enough, and few tables, of which it does not. Out: a text model. The head on top is the encoder of
-stage 2 in small; it is thrown away, because stage 2 trains its own on what the quantised file gives.
+In: a text model to begin with, and labelled columns, or labelled tables: each kind has an encoder of its own, because
+there are many columns, of which a short text says enough, and few tables, of which it does not. Out: the model,
+trained. The head on top is the encoder of stage 2 in small; it is thrown away, because stage 2 trains its own on what
+the quantised file gives.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def fine_tune(
     training: TrainingSet,
     parts: list[int],
     pieces: WordPieces,
-    published: Path,
+    model: TextModel,
     identities: dict[str, int],
     seed: int,
     settings: FineTuneSettings,
@@ -94,9 +95,8 @@ def fine_tune(
     checkpoint: Path | None = None,
     name: str = "text encoder",
 ) -> TextModel:
-    """Train on the objects numbered by `parts`. Goes on from `checkpoint` where there is one."""
+    """Train `model` on the objects numbered by `parts`. Goes on from `checkpoint` where there is one."""
     torch.manual_seed(seed)
-    model = TextModel.published(published, layers=settings.layers)
     for kept in (model.words, *model.layers[: settings.frozen]):
         kept.requires_grad_(False)
     numbers_mean, numbers_scale = _standardise(training, parts)

@@ -44,6 +44,8 @@ class RecipeSettings:
     """Disguised variants of each object that stage 2 sees beside the plain one."""
     columns: FineTuneSettings = OF_COLUMNS
     tables: FineTuneSettings = OF_TABLES
+    begin_with: str = ""
+    """Folder of trained encoders of columns and tables that learn further; without it they begin as published."""
     entity: FitSettings = OF_ENTITIES
     attribute: FitSettings = OF_ATTRIBUTES
 

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 WIDTH, HEADS, INNER, VOCABULARY, POSITIONS, NORM_EPSILON = 384, 12, 1536, 30522, 512, 1e-12
 EXPORTED_POSITIONS = 128
+PLACES = "positions.weight"
 
 
 class Layer(nn.Module):
@@ -99,6 +100,31 @@ class TextModel(nn.Module):
             for ours, theirs in names.items():
                 for part in ("weight", "bias"):
                     own[f"layers.{layer}.{ours}.{part}"] = stored[f"encoder.layer.{layer}.{theirs}.{part}"]
+        model.load_state_dict(own)
+        return model
+
+    @classmethod
+    def exported(cls, path: Path, published: Path, layers: int) -> TextModel:
+        """What `export` wrote, to learn further. Its words, and places that it left out, are as published."""
+        import onnx
+        from onnx import numpy_helper
+
+        graph = onnx.load(str(path)).graph
+        stored = {each.name: torch.from_numpy(numpy_helper.to_array(each).copy()) for each in graph.initializer}
+        model = cls.published(published, layers)
+        own = model.state_dict()
+        for name in own:
+            if name != PLACES and (told := stored.get(f"model.{name}")) is not None:
+                own[name] = told
+        places = stored[f"model.{PLACES}_quantized"]
+        zero, scale = (stored[f"model.{PLACES}_{part}"] for part in ("zero_point", "scale"))
+        own[PLACES][: len(places)] = (places.float() - zero) * scale
+        for node in graph.node:
+            if node.op_type == "MatMulInteger":
+                # Such a node is named by its place: /layers.0/query/MatMul_quant.
+                layer, part = node.name.split("/")[1:3]
+                weight = node.input[1].removesuffix("_quantized")
+                own[f"{layer}.{part}.weight"] = (stored[f"{weight}_quantized"] * stored[f"{weight}_scale"]).T
         model.load_state_dict(own)
         return model
 

@@ -18,8 +18,10 @@ from coset.errors import MissingDependency
               help="Where the weights go; a stopped run goes on from what is there.")  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--thorough", is_flag=True, help="Learn from all there is, as the weights that ship did: three hours.")
+@click.option("--begin-with", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+              help="Trained weights whose encoders of columns and tables learn further.")  # fmt: skip
 @click.option("--ablations", is_flag=True, help="Also measure what each part is worth: takes longer.")
-def command(corpus: Path, out: Path, seed: int, thorough: bool, ablations: bool) -> None:
+def command(corpus: Path, out: Path, seed: int, thorough: bool, begin_with: Path | None, ablations: bool) -> None:
     """Train the weights from scratch: the text encoders, encoder and prior of each coordinate, then routing.
 
     Takes about 45 minutes on two cores. Needs the [training] extra. Is deterministic under its seed, goes on from what
@@ -40,10 +42,12 @@ def command(corpus: Path, out: Path, seed: int, thorough: bool, ablations: bool)
             end = "\r" if sys.stderr.isatty() else "\n"
             click.echo(f"{(now - started) / 60:5.1f} min  {share:4.0%}  {what:90}{end}", err=True, nl=False)
 
-    settings, routing = RecipeSettings(seed=seed), RoutingSettings(seed=seed)
+    begin = str(begin_with.resolve()) if begin_with else ""
+    settings, routing = RecipeSettings(seed=seed, begin_with=begin), RoutingSettings(seed=seed)
     if not thorough:
         settings, routing = settings.short(), routing.short()
-    made_by = "coset train --corpus DIR" + " --thorough" * thorough + " --ablations" * ablations
+    told = {" --thorough": thorough, " --begin-with DIR": begin, " --ablations": ablations}
+    made_by = "coset train --corpus DIR" + "".join(option for option, chosen in told.items() if chosen)
     figures = train(corpus, out, settings, routing, report, made_by, ablations=ablations)
     for coordinate in ("entity", "attribute"):
         found = figures[coordinate]["validation"]
