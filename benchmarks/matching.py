@@ -47,7 +47,7 @@ from coset.identities.matching import (
 from coset.identities.model import load_model
 from coset.identities.observed import ObservedTable
 from coset.identities.words import words_of
-from coset.routing.model import load_routing_model
+from coset.routing.model import load_routing_encoder
 from coset.training.objects import TrainingSet, disguise_tables, read_training_set
 
 Pair = tuple[list[Attribute], list[Attribute], dict[int, list[int]]]
@@ -238,7 +238,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
-    model, meanings = load_model(), load_routing_model().encoder
+    model, meanings = load_model(), load_routing_encoder()
     training = read_training_set(chosen.corpus, shipped_inventory())
     realised: dict[tuple[Attribute, ...], Schema] = {}
     compared: dict[tuple[int, int], np.ndarray] = {}

@@ -45,9 +45,8 @@ def load_routing_model(
 ) -> RoutingModel:
     """The routing model that ships, or the one in `folder`, for the inventory of `identities`."""
     identities = identities or load_model()
-    shared = Path(str(files("coset.identities").joinpath("weights")))
     folder = folder or shipped_folder()
-    encoder = TextEncoder(folder / ENCODER_FILE, shared / VOCABULARY_FILE, shared / WORDS_FILE, threads)
+    encoder = load_routing_encoder(folder, threads)
     try:
         about = json.loads((folder / ABOUT_FILE).read_text(encoding="utf-8"))
         version, name, selection = about["version"], about["name"], SelectionSettings(**about["selection"])
@@ -58,6 +57,13 @@ def load_routing_model(
         raise CosetError(f"the routing weights have version {version}, this coset reads {VERSION}: {AGAIN}")
     queries = QueryModel.load(replace(identities, text_encoder=encoder, name=encoder_name(folder)), folder)
     return RoutingModel(encoder, queries, load_ranker(folder / RANKER_FILE), selection, name, ranks_by_demand)
+
+
+def load_routing_encoder(folder: Path | None = None, threads: int = 0) -> TextEncoder:
+    """The encoder of questions and schemas alone: what words mean, for whoever routes nothing."""
+    shared = Path(str(files("coset.identities").joinpath("weights")))
+    path = (folder or shipped_folder()) / ENCODER_FILE
+    return TextEncoder(path, shared / VOCABULARY_FILE, shared / WORDS_FILE, threads)
 
 
 def shipped_folder() -> Path:

@@ -73,10 +73,10 @@ def matching(source: Path, target: Path, path: Path) -> None:
 
     from coset.identities.matching import rank, read_attributes, realise_schema
     from coset.identities.model import load_model
-    from coset.routing.model import load_routing_model
+    from coset.routing.model import load_routing_encoder
 
     started = time.monotonic()
-    model, meanings = load_model(), load_routing_model().encoder
+    model, meanings = load_model(), load_routing_encoder()
     left, right = (realise_schema(read_attributes(file), model, meanings) for file in (source, target))
     try:
         with path.open("w", encoding="utf-8") as out:
