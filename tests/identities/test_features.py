@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coset.identities import features
-from coset.identities.encoder import Encoder, Mixture, Perceptron
 from coset.identities.features import NUMBER_NAMES, features_of, neighbours, numbers_of, text_of
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.identities.value_patterns import PATTERNS, numbers_in, pattern_shares, present
@@ -214,59 +211,3 @@ def test_a_column_comes_with_the_text_of_the_table_it_refers_to() -> None:
     found = features_of(ObservedEnvironment("e", (orders, customers))).texts
     assert [bool(each.referred) for each in found] == [False, False, True, False, False, False, False]
     assert found[2].referred == found[4].own == found[4].table
-
-
-def perceptron(random: np.random.Generator, inputs: int, outputs: int) -> Perceptron:
-    shapes = ((inputs, 5), (5,), (5, 5), (5,), (5, outputs), (outputs,))
-    return Perceptron(*(random.normal(size=shape) for shape in shapes))
-
-
-def encoder_of(width: int = 1, *, mixed: bool) -> Encoder:
-    random = np.random.default_rng(0)
-    mixture = None
-    if mixed:
-        gate = (random.normal(size=shape) for shape in ((18, 7), (7,), (7, 3), (3,)))
-        mixture = Mixture(perceptron(random, 4, 4), *gate)
-    return Encoder(
-        random.normal(size=6), np.abs(random.normal(size=6)) + 0.5, perceptron(random, 14, 4),
-        random.normal(size=(5, width)), random.normal(size=width), mixture,
-    )  # fmt: skip
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("width", [1, 4])
-@pytest.mark.parametrize("mixed", [False, True])
-def test_the_encoder_keeps_precisions_within_their_bounds(width: int, mixed: bool) -> None:
-    random = np.random.default_rng(1)
-    encoder = encoder_of(width, mixed=mixed)
-    vectors, numbers = random.normal(size=(50, 12)) * 100, random.normal(size=(50, 6)) * 100
-    vectors[::3, 8:] = 0.0
-    embeddings, precisions = encoder.encode(vectors.astype(np.float32), numbers.astype(np.float32))
-    assert embeddings.shape == (50, 4)
-    assert precisions.shape == (50, width)
-    assert np.isfinite(embeddings).all()
-    assert ((precisions >= 0.25) & (precisions <= 4.0)).all()
-    # Each object for itself: its row does not depend on the others.
-    alone = encoder.encode(vectors[7:8].astype(np.float32), numbers[7:8].astype(np.float32))
-    assert alone[0] == pytest.approx(embeddings[7:8])
-    assert alone[1] == pytest.approx(precisions[7:8])
-
-
-def test_a_column_lies_between_its_table_the_table_it_refers_to_and_its_own_place() -> None:
-    random = np.random.default_rng(2)
-    encoder = encoder_of(mixed=True)
-    table, other, own = (random.normal(size=4).astype(np.float32) for _ in range(3))
-    nothing, numbers = np.zeros(4, dtype=np.float32), random.normal(size=(1, 6)).astype(np.float32)
-
-    def place(*vectors: np.ndarray) -> np.ndarray:
-        return encoder.encode(np.concatenate(vectors)[None], numbers)[0][0]
-
-    tables = [place(each, each, nothing) for each in (table, other)]
-    # A table's place follows from its text alone, whatever its numbers are.
-    assert np.array_equal(tables[0], encoder.encode(np.concatenate([table, table, nothing])[None], 3 * numbers)[0][0])
-    free, _ = replace(encoder, mixture=None).encode(np.concatenate([own, table, other])[None], numbers)
-    corners = np.array([*tables, free[0]])
-    shares, *_ = np.linalg.lstsq(np.vstack([corners.T, np.ones(3)]), [*place(own, table, other), 1.0])
-    assert (shares > 0).all() and shares.sum() == pytest.approx(1.0)
-    unlinked, *_ = np.linalg.lstsq(np.vstack([corners.T, np.ones(3)]), [*place(own, table, nothing), 1.0])
-    assert unlinked[1] == pytest.approx(0.0, abs=1e-9)

@@ -11,6 +11,7 @@ about, the embedding of a column is a mixture of these three places, and its sha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +100,26 @@ class Encoder:
         share_of_range = 0.5 + 0.5 * np.tanh((hidden @ self.precision_weight + self.precision_bias) / 2)
         precision = self.lowest_precision * (self.highest_precision / self.lowest_precision) ** share_of_range
         return embedding, precision
+
+
+@dataclass(frozen=True)
+class Committee:
+    """Several encoders of one coordinate, each from its own seed, as one: their embeddings side by side, so that the
+    squared distance of two objects is the mean of what the members say, and their precisions in the mean."""
+
+    members: tuple[Encoder, ...]
+
+    def encode(self, vectors: NDArray[np.float32], numbers: NDArray[np.float32]) -> tuple[Array, Array]:
+        """As each member does."""
+        return as_one([member.encode(vectors, numbers) for member in self.members])
+
+
+def as_one(found: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Places and precisions, of objects or of priors, in several spaces as those in one space of the same scale.
+    Precisions that are one number stay one number."""
+    places, precisions = zip(*found, strict=True)
+    scalar = precisions[0].shape[1] == 1
+    return np.hstack(places) / np.sqrt(len(found)), np.mean(precisions, axis=0) if scalar else np.hstack(precisions)
 
 
 def gelu(values: Array) -> Array:

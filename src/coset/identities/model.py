@@ -8,8 +8,7 @@ sentence.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from coset.errors import CosetError
-from coset.identities.encoder import Encoder, Mixture, Perceptron
+from coset.identities.encoder import Committee
+from coset.identities.encoder_arrays import arrays_of, committee_of, restored, rounded
 from coset.identities.features import NUMBER_NAMES, features_of
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory, load_inventory
 from coset.identities.label_model import LabelModel
@@ -26,7 +26,7 @@ from coset.identities.observed import ObservedColumn, ObservedEnvironment, Obser
 from coset.identities.prototypes import Array, Calibration, Prior, RealisationSettings, memberships
 from coset.identities.text_encoder import LONGEST_TABLE, TextEncoder, encode_in_tables
 
-VERSION = 3
+VERSION = 4
 MODEL_FILE, TENSOR_FILE, TEXT_FILE, TABLE_FILE, VOCABULARY_FILE, WORDS_FILE = (
     "model.json", "identities.safetensors", "text_encoder.onnx", "table_encoder.onnx", "vocabulary.txt",
     "words.safetensors",
@@ -37,7 +37,7 @@ MODEL_FILE, TENSOR_FILE, TEXT_FILE, TABLE_FILE, VOCABULARY_FILE, WORDS_FILE = (
 class CoordinateModel:
     """One coordinate: its encoder, prior, label model and settings."""
 
-    encoder: Encoder
+    encoder: Committee
     prior: Prior
     labels: LabelModel
     settings: RealisationSettings
@@ -68,16 +68,13 @@ def load_model(own_inventory: Path | None = None, folder: Path | None = None, th
     folder = folder or Path(str(files("coset.identities").joinpath("weights")))
     inventory = load_inventory(own_inventory)
     description = _description(folder)
-    tensors = _tensors(folder)
+    arrays = _arrays(folder)
     text_encoder, table_encoder = text_encoders(folder, threads)
     coordinates: dict[Coordinate, CoordinateModel] = {}
     for coordinate in COORDINATES:
         trained = description["coordinates"][coordinate]
-        encoder = _encoder(tensors, coordinate, trained["lowest_precision"], trained["highest_precision"])
-        prior = Prior(
-            tensors[f"{coordinate}.prior_centres"].astype(np.float64),
-            tensors[f"{coordinate}.prior_precisions"].astype(np.float64),
-        )
+        encoder = committee_of(arrays, coordinate, trained["lowest_precision"], trained["highest_precision"])
+        prior = Prior(arrays[f"{coordinate}.prior_centres"], arrays[f"{coordinate}.prior_precisions"])
         coordinates[coordinate] = CoordinateModel(
             encoder,
             _aligned(prior, trained["identities"], inventory, coordinate, encoder, text_encoder, table_encoder),
@@ -99,18 +96,16 @@ def save_model(folder: Path, model: IdentityModel) -> None:
     """Write encoders, priors, label models and settings; the text encoder's files are written by its training."""
     from safetensors.numpy import save_file
 
-    tensors: dict[str, Any] = {}
+    arrays: dict[str, Array] = {}
     coordinates: dict[str, Any] = {}
     for coordinate, part in model.coordinates.items():
-        for name, array in _arrays(part.encoder, coordinate).items():
-            # Half precision is enough: what a role is turns on differences a thousand times as large.
-            tensors[name] = np.ascontiguousarray(array.astype(np.float16))
-        tensors[f"{coordinate}.prior_centres"] = part.prior.centres.astype(np.float32)
-        tensors[f"{coordinate}.prior_precisions"] = part.prior.precisions.astype(np.float32)
+        arrays |= arrays_of(part.encoder, coordinate)
+        arrays[f"{coordinate}.prior_centres"] = part.prior.centres
+        arrays[f"{coordinate}.prior_precisions"] = part.prior.precisions
         coordinates[coordinate] = {
             "identities": list(model.inventory.ids(coordinate)),
-            "lowest_precision": part.encoder.lowest_precision,
-            "highest_precision": part.encoder.highest_precision,
+            "lowest_precision": part.encoder.members[0].lowest_precision,
+            "highest_precision": part.encoder.members[0].highest_precision,
             "settings": asdict(part.settings),
             "opposition_margin": part.opposition_margin,
             "calibration": asdict(part.calibration),
@@ -119,38 +114,9 @@ def save_model(folder: Path, model: IdentityModel) -> None:
             ],
         }
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, folder / TENSOR_FILE)
+    save_file({name: np.ascontiguousarray(array) for name, array in rounded(arrays).items()}, folder / TENSOR_FILE)
     description = {"version": VERSION, "name": model.name, "numbers": list(NUMBER_NAMES), "coordinates": coordinates}
     (folder / MODEL_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
-
-
-def _arrays(part: Encoder | Mixture | Perceptron, name: str) -> dict[str, Array]:
-    """All arrays of a part of an encoder under their path."""
-    found: dict[str, Array] = {}
-    for each in fields(part):
-        value = getattr(part, each.name)
-        if isinstance(value, np.ndarray):
-            found[f"{name}.{each.name}"] = value
-        elif isinstance(value, (Mixture, Perceptron)):
-            found |= _arrays(value, f"{name}.{each.name}")
-    return found
-
-
-def _encoder(tensors: Mapping[str, Any], name: str, lowest: float, highest: float) -> Encoder:
-    arrays = {path: array.astype(np.float64) for path, array in tensors.items() if path.startswith(f"{name}.")}
-
-    def perceptron(path: str) -> Perceptron:
-        return Perceptron(*(arrays[f"{path}.{each.name}"] for each in fields(Perceptron)))
-
-    def mixture(path: str) -> Mixture:
-        gate = (arrays[f"{path}.{each.name}"] for each in fields(Mixture) if each.name != "tables")
-        return Mixture(perceptron(f"{path}.tables"), *gate)
-
-    return Encoder(
-        arrays[f"{name}.number_mean"], arrays[f"{name}.number_scale"], perceptron(f"{name}.own"),
-        arrays[f"{name}.precision_weight"], arrays[f"{name}.precision_bias"],
-        mixture(f"{name}.mixture") if f"{name}.mixture.share_bias" in arrays else None, lowest, highest,
-    )  # fmt: skip
 
 
 def _description(folder: Path) -> dict[str, Any]:
@@ -167,11 +133,11 @@ def _description(folder: Path) -> dict[str, Any]:
     return description
 
 
-def _tensors(folder: Path) -> dict[str, Any]:
+def _arrays(folder: Path) -> dict[str, Array]:
     from safetensors.numpy import load_file
 
     try:
-        return dict(load_file(folder / TENSOR_FILE))
+        return restored(load_file(folder / TENSOR_FILE))
     except Exception:
         raise CosetError(f"the weights in '{folder}' cannot be read: reinstall coset, or run `coset train`") from None
 
@@ -181,7 +147,7 @@ def _aligned(
     trained: list[str],
     inventory: Inventory,
     coordinate: Coordinate,
-    encoder: Encoder,
+    encoder: Committee,
     text_encoder: TextEncoder,
     table_encoder: TextEncoder,
 ) -> Prior:

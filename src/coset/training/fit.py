@@ -49,13 +49,15 @@ class FitSettings:
     text_dropout: float = 0.15
     """The text vectors were fine-tuned on the same databases: hiding parts keeps the encoder from leaning on them."""
     diagonal: bool = False
+    members: int = 1
+    """So many encoders are trained, each from its own seed, and used as one."""
     mixture: int = 0
     """Width of the layer that tells the shares of a column's mixture; 0 leaves columns by themselves."""
     objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
 
 
-OF_ATTRIBUTES = FitSettings()
-OF_ENTITIES = FitSettings(epochs=10, hidden=256, embedding=96, text_dropout=0.35, mixture=48)
+OF_ATTRIBUTES = FitSettings(members=3)
+OF_ENTITIES = FitSettings(epochs=10, hidden=256, embedding=96, text_dropout=0.35, members=2, mixture=48)
 """What a table is about has more kinds than what a column holds, leans more on what was fine-tuned, and is what most of
 its columns are about."""
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from coset.identities.encoder import WAYS
+from coset.identities.encoder import WAYS, Committee, as_one
 from coset.identities.inventory import Coordinate, Inventory
 from coset.identities.label_model import LabelModel, fit_label_model, signed_evidence
 from coset.identities.labelers import LABELERS
 from coset.identities.lexicon import Lexicon
 from coset.identities.model import CoordinateModel
 from coset.identities.observed import ObservedEnvironment
-from coset.identities.prototypes import RealisationSettings, distances, realise
+from coset.identities.prototypes import Prior, RealisationSettings, distances, realise
 from coset.identities.signals import Look, Signal
 from coset.identities.text_encoder import WIDTH, TextEncoder, encode_in_tables
 from coset.training.annotation import Key
@@ -57,7 +57,7 @@ class RecipeSettings:
         return replace(
             self, written=8,
             columns=replace(self.columns, epochs=1, rotation=1), tables=replace(self.tables, epochs=2),
-            attribute=replace(self.attribute, epochs=11),
+            entity=replace(self.entity, members=1), attribute=replace(self.attribute, epochs=11, members=1),
         )  # fmt: skip
 
 
@@ -185,14 +185,17 @@ def train_coordinate(
     own = own_signals(prepared, coordinate, opposition)
     labels = fit_label_model([own[number] for number in training.part("train")], len(inventory.of(coordinate)))
     weighed = weigh(training, prepared, inventory, coordinate, labels, opposition=opposition, support=support)
-    encoder, prior = fit(
-        weighed.databases("train"), len(inventory.of(coordinate)), settings.seed, settings.fit_of(coordinate),
-        lambda text, share: report(f"{coordinate}: {text}", share),
-    )  # fmt: skip
-    wanted = settings.fit_of(coordinate).objective
+    chosen = settings.fit_of(coordinate)
+    databases = weighed.databases("train")
+    members = [
+        fit(databases, len(inventory.of(coordinate)), settings.seed + number, chosen,
+            lambda text, share: report(f"{coordinate}: {text}", share))
+        for number in range(chosen.members)
+    ]  # fmt: skip
+    wanted = chosen.objective
     model = CoordinateModel(
-        encoder,
-        prior,
+        Committee(tuple(encoder for encoder, _ in members)),
+        Prior(*as_one([(prior.centres, prior.precisions) for _, prior in members])),
         labels,
         RealisationSettings(wanted.temperature, wanted.shrinkage, wanted.support_cap, wanted.epsilon),
         wanted.opposition_margin,
