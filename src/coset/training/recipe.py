@@ -17,7 +17,15 @@ import numpy as np
 
 from coset.errors import Mistake
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory, shipped_inventory
-from coset.identities.model import WORDS_FILE, CoordinateModel, IdentityModel, save_model, text_encoders
+from coset.identities.model import (
+    TABLE_FILE,
+    TEXT_FILE,
+    WORDS_FILE,
+    CoordinateModel,
+    IdentityModel,
+    save_model,
+    text_encoders,
+)
 from coset.training.ablations import ablations_of
 from coset.training.encoder_stage import train_encoders
 from coset.training.identity_figures import data_figures, renamed
@@ -43,6 +51,9 @@ def train(
     """All stages. Returns the figures on validation databases. `command` is what the cards say they were made by."""
     if not corpus.is_dir():
         raise Mistake(f"'{corpus}' is no folder")
+    for file in (TEXT_FILE, TABLE_FILE) if settings.begin_with else ():
+        if not (Path(settings.begin_with) / file).is_file():
+            raise Mistake(f"'{settings.begin_with}' has no {file}: name a folder of trained weights to begin with")
     out.mkdir(parents=True, exist_ok=True)
     inventory = shipped_inventory()
     report("reading the corpora", 0.0)
