@@ -6,8 +6,9 @@ In: a few values of a column as text. Out: for each pattern the share of the sam
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,11 +61,11 @@ _WEEKDAYS_MONTHS = {
 }  # fmt: skip
 
 
-def _full(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda value: pattern.fullmatch(value) is not None
+def _full(pattern: re.Pattern[str]) -> Callable[[str], object]:
+    return pattern.fullmatch
 
 
-PATTERNS: dict[str, Callable[[str], bool]] = {
+PATTERNS: dict[str, Callable[[str], object]] = {
     "number": _full(_NUMBER), "whole": _full(_WHOLE), "grouped": _full(_GROUPED), "year": _full(_YEAR),
     "date": _full(_DATE), "clock": _full(_CLOCK), "stamp": _full(_STAMP), "email": _full(_EMAIL), "url": _full(_URL),
     "domain": _full(_DOMAIN), "network": _full(_IP), "uuid": _full(_UUID), "hash": _full(_HASH), "phone": _full(_PHONE),
@@ -79,21 +80,28 @@ PATTERNS: dict[str, Callable[[str], bool]] = {
 LONGEST_VALUE = 400
 
 
-def present(samples: Sequence[str]) -> list[str]:
+def present(samples: Sequence[str]) -> tuple[str, ...]:
     """The samples that say something, cut to a length that any pattern reads quickly."""
-    return [text for sample in samples if (text := sample[:LONGEST_VALUE].strip()).lower() not in _NOTHING]
-
-
-def pattern_shares(samples: Sequence[str]) -> dict[str, float]:
-    """For each pattern, the share of the samples that fit; all zero without samples."""
-    return dict(_pattern_shares(tuple(present(samples))))
+    return _present(tuple(samples))
 
 
 @lru_cache(maxsize=4096)
-def _pattern_shares(values: tuple[str, ...]) -> dict[str, float]:
+def _present(samples: tuple[str, ...]) -> tuple[str, ...]:
+    """Every labeler asks for them."""
+    return tuple(text for sample in samples if (text := sample[:LONGEST_VALUE].strip()).lower() not in _NOTHING)
+
+
+def pattern_shares(samples: Sequence[str]) -> Mapping[str, float]:
+    """For each pattern, the share of the samples that fit; all zero without samples."""
+    return _pattern_shares(present(samples))
+
+
+@lru_cache(maxsize=4096)
+def _pattern_shares(values: tuple[str, ...]) -> Mapping[str, float]:
     if not values:
-        return dict.fromkeys(PATTERNS, 0.0)
-    return {name: sum(map(test, values)) / len(values) for name, test in PATTERNS.items()}
+        return MappingProxyType(dict.fromkeys(PATTERNS, 0.0))
+    shares = {name: sum(map(bool, map(test, values))) / len(values) for name, test in PATTERNS.items()}
+    return MappingProxyType(shares)
 
 
 def numbers_in(samples: Sequence[str]) -> NDArray[np.float64]:
