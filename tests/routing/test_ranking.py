@@ -79,6 +79,25 @@ def test_the_same_question_has_the_same_scores(model, index: RoutingIndex):
     assert scores(model, index, "city of customers") == scores(model, index, "city of customers")
 
 
+def test_tables_of_a_likely_group_that_are_no_candidates_are_told_too(model):
+    clinic = [table(f"clinic_log_{number}", "x", "y") for number in range(30)]
+    clinic.append(table("patients", "patient_name", "blood_group", "ward"))
+    far = [table(f"parts_{number}", *(f"part_{number}_{place}" for place in range(30))) for number in range(50)]
+    index = build_index(
+        ObservedEnvironment("", (*clinic, *far)), model.encoder, lambda name: "far" if "parts_" in name else "clinic"
+    )
+    found = candidates(encode_question("Which patients have which blood group?", model.encoder), None, (), index)
+    assert set(found.tables) & set(found.rest) == set() and len(found.tables) + len(found.rest) == len(index.tables)
+    best = model.ranker.rank(found, index).best_tables()
+    assert sorted(best) == list(range(len(index.tables)))
+    assert index.tables[best[0]] == "patients"
+    # The right group is all but sure: what nobody looked at there comes before nearly all of the other group.
+    first = [index.tables[number] for number in best[: len(clinic)]]
+    assert sum(name.startswith("clinic") for name in first) > 5
+    unseen = {index.tables[number] for number in found.rest if index.group_of[number] == index.group_of[best[0]]}
+    assert not unseen or unseen & set(first)
+
+
 def test_join_keys_of_chosen_tables_are_kept(model, index: RoutingIndex):
     assert {index.columns[number] for number in join_keys({0, 1}, index)} == {
         "orders.customer_id",

@@ -32,6 +32,8 @@ TABLE_CONTEXT = (
 HOLDS_VALUE, HOLDS_MORE = 0.5, 1.0
 MANY = 200
 """From so many objects on it pays to look for features that are the same for all of them."""
+UNSEEN = 0.04
+"""The chance that a table is needed, if its group is right, though it is no candidate."""
 LOOKED_AGAIN = 24
 """The columns of so many of the strongest tables are looked at again in their surroundings."""
 PARTS = ("groups", "columns_alone", "tables_alone", "columns_together", "tables_together")
@@ -93,10 +95,16 @@ class Ranking:
     """The probability that a table is needed if its group is the right one."""
     group_at: NDArray[np.int64]
     group_chance: Vectors
+    rest: NDArray[np.int64]
+    rest_group_at: NDArray[np.int64]
 
     def best_tables(self) -> NDArray[np.int64]:
-        """Tables in the order in which all that is needed is found soonest; ties in the order of the index."""
-        return self.tables[order_of_tables(self.table_chance, self.group_at, self.group_chance)]
+        """Tables in the order in which all that is needed is found soonest; ties in the order of the index. A table of
+        a likely group that nobody looked at closely may be needed too."""
+        tables = np.concatenate((self.tables, self.rest))
+        chance = np.concatenate((self.table_chance, np.full(len(self.rest), UNSEEN, dtype=np.float32)))
+        group_at = np.concatenate((self.group_at, self.rest_group_at))
+        return tables[order_of_tables(chance, group_at, self.group_chance)]
 
     def best_columns(self) -> NDArray[np.int64]:
         return self.columns[descending(self.column_scores)]
@@ -142,6 +150,8 @@ class Ranker:
             probability(tables_given),
             found.group_at,
             np.exp(right),
+            found.rest,
+            found.rest_group_at,
         )
 
 

@@ -75,6 +75,9 @@ class Candidates:
     group_at: NDArray[np.int64]
     """For each candidate table, the place of its group among the groups that have candidates."""
     group_features: Vectors
+    rest: NDArray[np.int64]
+    """The other tables of those groups, which nobody looks at closely, by their coarse score."""
+    rest_group_at: NDArray[np.int64]
 
 
 def candidates(
@@ -152,7 +155,9 @@ def candidates(
     if len(columns):
         by_whole = near_whole[descending(near_whole, own.stretch, len(own.sizes))]
         groups = group_rows(words, own, nearest, by_whole, anchored.take(own.order[count:] - count, axis=1), index)
-    return Candidates(chosen, columns, at, table_rows, rows, own.of_table, groups)
+    rest = _rest(coarse, chosen, own.groups, index)
+    rest_group_at = own.groups.searchsorted(index.group_of[rest])
+    return Candidates(chosen, columns, at, table_rows, rows, own.of_table, groups, rest, rest_group_at)
 
 
 def _near_words(
@@ -196,6 +201,18 @@ def _chosen(coarse: Vectors, index: RoutingIndex) -> NDArray[np.int64]:
     so_far = (index.begins[by_strength + 1] - index.begins[by_strength]).cumsum()
     count = max(LEADING_TABLES, int((so_far <= MOST_COLUMNS).sum()))
     return np.sort(by_strength[:count])
+
+
+def _rest(
+    coarse: Vectors, chosen: NDArray[np.int64], groups: NDArray[np.int64], index: RoutingIndex
+) -> NDArray[np.int64]:
+    """The tables of these groups that were not chosen, the strongest first."""
+    has_chosen = np.zeros(len(index.groups), dtype=bool)
+    has_chosen[groups] = True
+    is_left = has_chosen[index.group_of]
+    is_left[chosen] = False
+    left = np.flatnonzero(is_left)
+    return left[descending(coarse[left])]
 
 
 def _anchored(anchors: Sequence[Anchor], index: RoutingIndex) -> tuple[Vectors, Vectors, Vectors]:

@@ -20,7 +20,8 @@ class SelectionSettings:
     least_column: float = 0.03
     """The probability from which a column is kept. Chosen on development databases for 17 columns on average."""
     least_table: float = 0.3
-    """The probability from which a table counts as chosen, so that the keys that join it are kept."""
+    """The probability, its own or that of one of its columns, from which a table counts as chosen, so that the keys
+    that join it are kept."""
     most_columns: int = 40
     least_columns: int = 4
 
@@ -31,7 +32,10 @@ def kept_columns(ranking: Ranking, index: RoutingIndex, settings: SelectionSetti
     likely = int((ranking.column_scores >= settings.least_column).sum())
     count = min(len(order), max(settings.least_columns, min(settings.most_columns, likely)))
     kept = ranking.columns[order[:count]]
+    # What a needed column stands in is needed too.
+    needed = ranking.columns[ranking.column_scores >= settings.least_table]
     strong = set(ranking.tables[ranking.table_scores >= settings.least_table].tolist())
+    strong.update(index.table_of[needed].tolist())
     keys = join_keys(strong, index)
     return np.concatenate([kept, keys[~np.isin(keys, kept)]])
 

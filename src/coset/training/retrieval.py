@@ -1,9 +1,10 @@
 """The routing encoder: MiniLM fine-tuned so that a question lies near the columns and tables that answer it.
 
-In: questions with their gold tables and columns, the schemas they were asked of. Out: a text model whose pooled vector
-and whose word vectors both find the gold. A column stays one vector; a question is one pooled vector and one vector a
-word, because a question speaks of several columns and each by few of its words. Negatives come from the same database
-and from the other questions of the batch; the lower layers stay as published, so that it learns what transfers.
+In: questions with their gold tables and columns, the schemas they were asked of, a text model. Out: it, trained so that
+its pooled vector and its word vectors both find the gold. A column stays one vector; a question is one pooled vector
+and one vector a word, because a question speaks of several columns and each by few of its words. Negatives come from
+the same database and from the other questions of the batch. The lower layers stay as published, so that it learns what
+transfers; a shallow model stays near a deeper one instead.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.identities.observed import ObservedEnvironment, ObservedTable
 from coset.identities.wordpieces import WordPieces
 from coset.routing.schema_files import Key
 from coset.routing.schema_texts import column_text, table_text
 from coset.training.corpora import Question
+from coset.training.distil import apart, without_words
 from coset.training.text_model import TextModel
 
 Report = Callable[[str, float], None]
@@ -43,6 +45,15 @@ class RetrievalSettings:
     other_columns: int = 3
     hide_words: float = 0.4
     """How often labels and descriptions are hidden: many schemas have none."""
+    nearness: float = 8.0
+    """How much it counts to stay near a deeper model, where there is one."""
+
+
+FURTHER = RetrievalSettings(frozen_layers=0, per_database=30, rate=6e-5)
+"""For a shallow model that says what a deeper one says. Without it all gold tables of .964 of the validation questions
+were among the first fifteen, with it of .971."""
+COMPARED = 24
+"""Objects of a batch that are compared with what a deeper model says of them, beside all questions."""
 
 
 @dataclass(frozen=True)
@@ -56,24 +67,26 @@ class Batch:
 
 
 def train_retrieval(
+    model: TextModel,
     questions: Sequence[Question],
     environments: Mapping[Key, ObservedEnvironment],
     pieces: WordPieces,
-    published: Path,
     seed: int,
     settings: RetrievalSettings,
     report: Report,
     checkpoint: Path | None = None,
+    deeper: TextModel | None = None,
 ) -> TextModel:
-    """Train on these questions. Goes on from `checkpoint` where there is one."""
+    """Train `model` on these questions, near to `deeper`. Goes on from `checkpoint` where there is one."""
     torch.manual_seed(seed)
-    model = TextModel.published(published)
-    frozen = [model.words, model.positions, model.norm, *list(model.layers)[: settings.frozen_layers]]
+    frozen = [model.words, model.positions, *list(model.layers)[: settings.frozen_layers]]
+    if settings.frozen_layers:
+        model.kinds.requires_grad_(False)
+        frozen.append(model.norm)
     for part in frozen:
         part.requires_grad_(False)
-    model.kinds.requires_grad_(False)
     learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimiser = torch.optim.AdamW(learned, lr=settings.rate, weight_decay=0.01)
+    optimiser = torch.optim.AdamW(learned, lr=settings.rate, weight_decay=0.0 if deeper else 0.01)
     plan = [
         batch
         for epoch in range(settings.epochs)
@@ -94,6 +107,10 @@ def train_retrieval(
     for step in range(begin, steps):
         torch.manual_seed(seed * 100_000 + step)
         loss = _loss(model, plan[step], pieces, settings)
+        if deeper is not None:
+            texts = [*plan[step].questions, *plan[step].objects[:COMPARED]]
+            encoded = [pieces.encode(text, LONGEST_QUESTION) for text in texts]
+            loss = loss + settings.nearness * apart(model, deeper, encoded, pieces)
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(learned, 1.0)
@@ -186,12 +203,7 @@ def _batch(
 
 
 def _text(table: ObservedTable, column: str | None, hide: bool) -> str:
-    if hide:
-        table = replace(table, label="", description="", columns=tuple(map(_bare, table.columns)))
+    table = without_words(table) if hide else table
     if column is None:
         return table_text(table)
     return column_text(table, table.columns[table.names.index(column)])
-
-
-def _bare(column: ObservedColumn) -> ObservedColumn:
-    return replace(column, label="", description="")

@@ -29,10 +29,11 @@ from coset.routing.query_model import QUERY_FILE, QueryModel
 from coset.routing.ranking import Ranker
 from coset.routing.selection import SelectionSettings, kept_columns
 from coset.training.corpora import read_questions
+from coset.training.distil import DistilSettings
 from coset.training.objects import TrainingSet
 from coset.training.query_stage import QuerySettings, train_queries
 from coset.training.ranking_stage import Example, RankingSettings, train_ranker
-from coset.training.retrieval import RetrievalSettings
+from coset.training.retrieval import FURTHER, RetrievalSettings
 from coset.training.routing_card import routing_card
 from coset.training.routing_examples import Examples, Pool, RoutingCorpus, read_routing_corpus
 
@@ -63,6 +64,8 @@ class RoutingSettings:
     ranks_by_demand: bool = False
     """Off, because it was measured to be better: see the ablations."""
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    shallow: DistilSettings = field(default_factory=DistilSettings)
+    further: RetrievalSettings = FURTHER
     queries: QuerySettings = field(default_factory=QuerySettings)
     ranking: RankingSettings = field(default_factory=RankingSettings)
 
@@ -70,6 +73,8 @@ class RoutingSettings:
         """As much of it as fits into three quarters of an hour together with the identities."""
         return replace(
             self, learned_per_database=25, retrieval=replace(self.retrieval, per_database=25),
+            shallow=replace(self.shallow, questions=40, columns=30, tables=600),
+            further=replace(self.further, per_database=8),
             ranking=replace(self.ranking, members=2, members_of_columns=1),
         )  # fmt: skip
 
