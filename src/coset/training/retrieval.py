@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 import random
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from coset.identities.observed import ObservedEnvironment, ObservedTable
@@ -26,9 +25,9 @@ from coset.routing.schema_files import Key
 from coset.routing.schema_texts import column_text, table_text
 from coset.training.corpora import Question
 from coset.training.distil import apart, without_words
+from coset.training.steps import Pace, Report, learn_in_steps
 from coset.training.text_model import TextModel
 
-Report = Callable[[str, float], None]
 LONGEST_QUESTION, LONGEST_OBJECT = 48, 40
 
 
@@ -85,47 +84,24 @@ def train_retrieval(
         frozen.append(model.norm)
     for part in frozen:
         part.requires_grad_(False)
-    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimiser = torch.optim.AdamW(learned, lr=settings.rate, weight_decay=0.0 if deeper else 0.01)
     plan = [
         batch
         for epoch in range(settings.epochs)
         for batch in _batches(questions, environments, settings, random.Random(f"{seed}:{epoch}"))
     ]
-    steps = len(plan)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min(1.0, (step + 1) / (0.06 * steps)) * max(0.02, 1 - step / steps)
-    )
-    begin = 0
-    if checkpoint is not None and checkpoint.exists():
-        stored = torch.load(checkpoint, weights_only=True)
-        model.load_state_dict(stored["model"]), optimiser.load_state_dict(stored["optimiser"])
-        schedule.load_state_dict(stored["schedule"])
-        begin = int(stored["step"])
-    model.train()
-    started, mean = time.monotonic(), 0.0
-    for step in range(begin, steps):
+
+    def loss_of(step: int) -> Tensor:
         torch.manual_seed(seed * 100_000 + step)
         loss = _loss(model, plan[step], pieces, settings)
         if deeper is not None:
             texts = [*plan[step].questions, *plan[step].objects[:COMPARED]]
             encoded = [pieces.encode(text, LONGEST_QUESTION) for text in texts]
             loss = loss + settings.nearness * apart(model, deeper, encoded, pieces)
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(learned, 1.0)
-        optimiser.step(), schedule.step()
-        mean = loss.item() if step == begin else 0.98 * mean + 0.02 * loss.item()
-        if step % 10 == 0:
-            left = (time.monotonic() - started) / (step - begin + 1) * (steps - step) / 60
-            report(f"routing encoder, step {step + 1} of {steps}, loss {mean:.3f}, {left:.0f} min left", step / steps)
-        if checkpoint is not None and step % 100 == 99:
-            torch.save(
-                {"model": model.state_dict(), "optimiser": optimiser.state_dict(), "schedule": schedule.state_dict(),
-                 "step": step + 1}, checkpoint.with_suffix(".part"),
-            )  # fmt: skip
-            checkpoint.with_suffix(".part").replace(checkpoint)
-    return model.eval()
+        return loss
+
+    pace = Pace(settings.rate, weight_decay=0.0 if deeper else 0.01)
+    learn_in_steps(model, len(plan), loss_of, pace, "routing encoder", report, checkpoint)
+    return model
 
 
 def _loss(model: TextModel, batch: Batch, pieces: WordPieces, settings: RetrievalSettings) -> Tensor:

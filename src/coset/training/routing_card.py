@@ -15,8 +15,8 @@ def routing_card(figures: dict[str, Any], command: str) -> str:
         "# Routing: model card",
         "",
         f"Made by `{command}`. A routing encoder (three layers that say what a MiniLM of six, Apache-2.0, says that",
-        "learned from questions and their gold columns; int8 ONNX), a query model (paper, Section 3.4), and a ranker of",
-        "five small networks.",
+        "learned from questions and their gold columns; int8 ONNX), a query model (paper, Section 3.4), and a ranker",
+        "of five small networks.",
         "",
         f"Databases: {parts['encoder']} for the encoder, {parts['ranker']} others for the ranker, "
         f"{parts['validation']} for validation,",
