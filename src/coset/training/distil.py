@@ -1,7 +1,7 @@
 """A shallower text encoder that says what a deeper one says: fewer layers, the same vectors.
 
 In: a trained text model, the layers to begin with, texts. Out: a model of so few layers whose vectors, of whole texts
-and of single words, lie where the deeper model's lie. No label is needed. Half of what a question costs is its encoder.
+and of single words, lie where the deeper model's lie. No label is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from coset.routing.schema_files import read_schemas
 from coset.routing.schema_texts import column_text, table_text
 from coset.training.corpora import SCHEMAS
 from coset.training.routing_examples import RoutingCorpus
-from coset.training.steps import Pace, Report, learn_in_steps
+from coset.training.steps import Pace, Report, batches_of_like_length, learn_in_steps
 from coset.training.text_model import TextModel
 
 
@@ -56,7 +56,12 @@ def distil(
     """Goes on from `checkpoint` where there is one."""
     deeper = deeper.eval()
     model = shallower(deeper, settings.layers)
-    plan = _batches([pieces.encode(text, settings.longest) for text in texts], settings, random.Random(seed))
+    encoded, generator = [pieces.encode(text, settings.longest) for text in texts], random.Random(seed)
+    plan = [
+        batch
+        for _ in range(settings.epochs)
+        for batch in batches_of_like_length(encoded, settings.batch, generator, len)
+    ]
     learn_in_steps(
         model, len(plan), lambda step: apart(model, deeper, plan[step], pieces), settings.pace, "shallower", report,
         checkpoint,
@@ -116,17 +121,3 @@ def apart(model: TextModel, deeper: TextModel, batch: Sequence[Sequence[int]], p
     by_word = 1 - functional.cosine_similarity(hidden[known], wanted[known], dim=-1)
     whole = 1 - functional.cosine_similarity(model.pooled(hidden, mask), wanted_whole, dim=-1)
     return by_word.mean() + whole.mean()
-
-
-def _batches(encoded: list[list[int]], settings: DistilSettings, generator: random.Random) -> list[list[list[int]]]:
-    """Batches of like length in random order, so that little is spent on padding."""
-    found = []
-    for _ in range(settings.epochs):
-        generator.shuffle(encoded)
-        own = []
-        for begin in range(0, len(encoded), settings.batch * 40):
-            pool = sorted(encoded[begin : begin + settings.batch * 40], key=len)
-            own += [pool[at : at + settings.batch] for at in range(0, len(pool), settings.batch)]
-        generator.shuffle(own)
-        found += own
-    return found

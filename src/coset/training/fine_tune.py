@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,6 +27,7 @@ from coset.identities.text_encoder import LONGEST, LONGEST_TABLE
 from coset.identities.wordpieces import WordPieces
 from coset.training.annotation import Key
 from coset.training.objects import TrainingSet, plain, variant
+from coset.training.steps import batches_of_like_length
 from coset.training.text_model import WIDTH, TextModel
 from coset.training.written import INVENTED
 
@@ -129,13 +131,15 @@ def fine_tune(
     before = done
     for epoch in range(begin, settings.epochs):
         generator = random.Random(f"{seed}:{epoch}")
-        seen = []
+        seen: list[Any] = []
         for number in rounds[epoch]:
             item = training.objects[number]
             look = plain(item) if generator.random() < 0.25 else variant(item, generator, training.synonyms)
             targets = {"entity": item.label.entity, "attribute": item.label.attribute}
             seen.append((pieces.encode(look.text, settings.longest), look.numbers, targets))
-        for number, batch in enumerate(_batches(seen, settings.batch, generator)):
+        for number, batch in enumerate(
+            batches_of_like_length(seen, settings.batch, generator, lambda entry: len(entry[0]))
+        ):
             if epoch == begin and number < at:
                 continue
             torch.manual_seed((seed * 1000 + epoch) * 100_000 + number)
@@ -194,14 +198,3 @@ def _into(mean: TextModel, model: TextModel, weight: float) -> None:
 def _standardise(training: TrainingSet, parts: list[int]) -> tuple[np.ndarray, np.ndarray]:
     rows = np.stack([plain(training.objects[number]).numbers for number in parts])
     return rows.mean(axis=0), np.maximum(rows.std(axis=0), 0.05)
-
-
-def _batches(seen: list, size: int, generator: random.Random) -> list[list]:
-    """Batches of like length, so that little is spent on padding, in random order."""
-    generator.shuffle(seen)
-    found = []
-    for begin in range(0, len(seen), size * 40):
-        pool = sorted(seen[begin : begin + size * 40], key=lambda entry: len(entry[0]))
-        found += [pool[at : at + size] for at in range(0, len(pool), size)]
-    generator.shuffle(found)
-    return found

@@ -1,4 +1,4 @@
-"""Steps of learning: a loss for each, a rate that rises and falls, checkpoints.
+"""Steps of learning: batches, a loss for each, a rate that rises and falls, checkpoints.
 
 In: a text model and what a step's loss is. Out: the model has learned. Goes on from a checkpoint where there is one, as
 if nothing had been, if the loss of a step depends on its number alone.
@@ -6,10 +6,12 @@ if nothing had been, if the loss of a step depends on its number alone.
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +19,7 @@ from torch import Tensor, nn
 from coset.training.text_model import TextModel
 
 Report = Callable[[str, float], None]
+T = TypeVar("T")
 KEPT_AFTER = 100
 """Steps between two checkpoints."""
 
@@ -70,3 +73,16 @@ def learn_in_steps(
             )  # fmt: skip
             checkpoint.with_suffix(".part").replace(checkpoint)
     model.eval()
+
+
+def batches_of_like_length(
+    entries: list[T], size: int, generator: random.Random, length: Callable[[T], int]
+) -> list[list[T]]:
+    """Batches of like length, so that little is spent on padding, in random order."""
+    generator.shuffle(entries)
+    found = []
+    for begin in range(0, len(entries), size * 40):
+        pool = sorted(entries[begin : begin + size * 40], key=length)
+        found += [pool[at : at + size] for at in range(0, len(pool), size)]
+    generator.shuffle(found)
+    return found
