@@ -38,6 +38,7 @@ _CHECKOUT = (
     ("mcp_view", "what a view costs over MCP on top of the library call"),
     ("comprehension_cost", "a whole comprehension against SUMMARIZE; memory; refresh"),
     ("comprehension_speed", "profiles and value groups against SUMMARIZE"),
+    ("table_encoders", "how well larger published encoders read tables after fine-tuning"),
     ("identities_speed", "realising the roles of 1,000 and 10,000 columns"),
     ("matching", "cross-schema matching against names, MiniLM and valentine"),
     ("relations", "relations found in the development environments against their truth"),
@@ -52,6 +53,7 @@ _CHECKOUT = (
 _NEEDS = {
     "routing": "--corpus DIR",
     "matching": "--corpus DIR",
+    "table_encoders": "--corpus DIR",
     "offline_reasoner": "--corpus DIR --work DIR",
     "joins": "--tasks DIR --found FILE",
 }
