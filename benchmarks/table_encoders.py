@@ -41,20 +41,8 @@ from coset.training.encoder_stage import published_minilm
 from coset.training.fine_tune import OF_TABLES, Head
 from coset.training.objects import TrainingSet, plain, read_training_set, variant
 from coset.training.steps import batches_of_like_length
-from coset.training.text_model import TextModel, published_pieces
+from coset.training.text_model import LAYER_PARTS, TextModel, published_pieces
 from coset.training.written import INVENTED, RECALLED
-
-PARTS = {
-    "query": "attention.self.query",
-    "key": "attention.self.key",
-    "value": "attention.self.value",
-    "output": "attention.output.dense",
-    "attention_norm": "attention.output.LayerNorm",
-    "widen": "intermediate.dense",
-    "narrow": "output.dense",
-    "output_norm": "output.LayerNorm",
-}
-"""The parts of a layer, and what BERT calls them."""
 
 
 def read_bert(path: Path, words: nn.Embedding) -> TextModel:
@@ -87,7 +75,7 @@ def read_bert(path: Path, words: nn.Embedding) -> TextModel:
     for part in ("weight", "bias"):
         own[f"norm.{part}"] = stored[f"{before}embeddings.LayerNorm.{part}"]
     for layer in range(count):
-        for ours, theirs in PARTS.items():
+        for ours, theirs in LAYER_PARTS.items():
             name = f"{before}encoder.layer.{layer}.{theirs}"
             own[f"layers.{layer}.{ours}.weight"], own[f"layers.{layer}.{ours}.bias"] = (
                 matrix(name),

@@ -15,6 +15,12 @@ from torch.nn import functional
 WIDTH, HEADS, INNER, VOCABULARY, POSITIONS, NORM_EPSILON = 384, 12, 1536, 30522, 512, 1e-12
 EXPORTED_POSITIONS = 128
 PLACES = "positions.weight"
+LAYER_PARTS = {
+    "query": "attention.self.query", "key": "attention.self.key", "value": "attention.self.value",
+    "output": "attention.output.dense", "attention_norm": "attention.output.LayerNorm",
+    "widen": "intermediate.dense", "narrow": "output.dense", "output_norm": "output.LayerNorm",
+}  # fmt: skip
+"""The parts of a layer, and what BERT calls them."""
 
 
 class Layer(nn.Module):
@@ -91,13 +97,8 @@ class TextModel(nn.Module):
             "norm.weight": stored["embeddings.LayerNorm.weight"],
             "norm.bias": stored["embeddings.LayerNorm.bias"],
         }
-        names = {
-            "query": "attention.self.query", "key": "attention.self.key", "value": "attention.self.value",
-            "output": "attention.output.dense", "attention_norm": "attention.output.LayerNorm",
-            "widen": "intermediate.dense", "narrow": "output.dense", "output_norm": "output.LayerNorm",
-        }  # fmt: skip
         for layer in range(layers):
-            for ours, theirs in names.items():
+            for ours, theirs in LAYER_PARTS.items():
                 for part in ("weight", "bias"):
                     own[f"layers.{layer}.{ours}.{part}"] = stored[f"encoder.layer.{layer}.{theirs}.{part}"]
         model.load_state_dict(own)
