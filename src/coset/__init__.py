@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from coset.api.shown import Answered, Rows, SqlResult, View
     from coset.api.teaching import Teaching
     from coset.environment.configuration import Environment, load_environment
-    from coset.errors import CosetError, Mistake
+    from coset.errors import CosetError, UserError
     from coset.session.calculator import calculate
     from coset.session.query_session import QuerySession
     from coset.session.result import Result
@@ -31,7 +31,6 @@ __all__ = [
     "Comprehension",
     "CosetError",
     "Environment",
-    "Mistake",
     "OpenEnvironment",
     "Progress",
     "QuerySession",
@@ -39,6 +38,7 @@ __all__ = [
     "Rows",
     "SqlResult",
     "Teaching",
+    "UserError",
     "View",
     "calculate",
     "load_environment",
@@ -50,7 +50,7 @@ _HOMES = {
     "Comprehension": "api.comprehending",
     "CosetError": "errors",
     "Environment": "environment.configuration",
-    "Mistake": "errors",
+    "UserError": "errors",
     "OpenEnvironment": "api.open_environment",
     "Progress": "api.long_call",
     "QuerySession": "session.query_session",

@@ -13,17 +13,17 @@ class CosetError(Exception):
     exit_code = 1
 
 
-class Mistake(CosetError):
+class UserError(CosetError):
     """Something the user can mend: a wrong name, an unknown key, a statement that does not parse."""
 
     exit_code = 2
 
 
-class NotAllowed(Mistake):
+class NotAllowed(UserError):
     """A statement that the guard refuses, told apart from one that finds no rows."""
 
 
-class MissingDependency(Mistake):
+class MissingDependency(UserError):
     """An optional part is not installed; the text says which command installs it."""
 
     def __init__(self, what: str, extra: str) -> None:

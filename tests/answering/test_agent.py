@@ -22,7 +22,7 @@ from coset.answering.opening import core_opening
 from coset.answering.recorder import ForgetfulRecorder
 from coset.answering.records import Shape
 from coset.answering.usage import Ledger, Limits
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.query_session import QuerySession
 
 COUNT = "SELECT count(*) AS n FROM crm.customers"
@@ -270,7 +270,7 @@ def test_what_a_check_finds_goes_back_once(session: QuerySession):
 
 def test_a_model_that_calls_no_tool_is_told_to_and_then_given_up(session: QuerySession):
     run = Run(session, Say("It is 60, surely."))
-    with pytest.raises(Mistake, match="does not call tools"):
+    with pytest.raises(UserError, match="does not call tools"):
         run()
     assert len(run.wire.requests) == 2 and "Nothing was called" in run.told(1)[0]
 

@@ -22,7 +22,7 @@ from coset.answering.failures import ModelFailed
 from coset.answering.kept_run import ask_and_keep, go_on
 from coset.answering.usage import Limits
 from coset.environment.configuration import Environment, load_environment
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.comprehend import comprehend
 from coset.evidence.work import here
 from coset.routing.model import ABOUT_FILE, shipped_folder
@@ -371,7 +371,7 @@ def test_a_provider_that_goes_down_half_way_leaves_a_run_that_can_go_on(environm
     # The conversation goes on where it was: the first statement and its result are there.
     assert COUNT in wire.prompts()[0] and "result_1: 1 row" in wire.prompts()[0]
     assert Runs(environment.state_folder).summary(1).status == "answered"
-    with pytest.raises(Mistake, match="was answered"):
+    with pytest.raises(UserError, match="was answered"):
         go_on(1, environment, core(wire))
 
 
@@ -411,17 +411,17 @@ def test_no_value_of_a_schema_only_source_is_in_any_byte_sent(tmp_path: Path):
 
 @pytest.mark.parametrize("question", ["", "   ", "x" * 9_000])
 def test_a_question_that_is_none_is_refused(environment: Environment, question: str):
-    with pytest.raises(Mistake, match="question"):
+    with pytest.raises(UserError, match="question"):
         ask(question, environment, AskOptions(model="ollama:x"))
 
 
 def test_an_environment_that_was_not_comprehended_is_told(tmp_path: Path):
-    with pytest.raises(Mistake, match="coset comprehend"):
+    with pytest.raises(UserError, match="coset comprehend"):
         ask(QUESTION, make(tmp_path), AskOptions(model="ollama:x"))
 
 
 def test_a_limit_on_cost_without_a_price_is_refused(environment: Environment):
-    with pytest.raises(Mistake, match="--max-tokens"):
+    with pytest.raises(UserError, match="--max-tokens"):
         ask(QUESTION, environment, AskOptions(model="ollama:x", limits=Limits(cost=1.0)))
 
 

@@ -13,7 +13,7 @@ from coset.answering.exchange import Retries
 from coset.answering.failures import ModelFailed
 from coset.answering.kept_run import ask_and_keep, go_on
 from coset.environment.configuration import Environment
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line import coset
 
 QUESTION = "How many customers are in Bern?"
@@ -62,7 +62,7 @@ def test_an_agent_goes_on_with_tools(environment: Environment, model: str, monke
 def test_a_wrong_key_is_told_and_the_run_is_kept(environment: Environment, model: str, monkeypatch: pytest.MonkeyPatch):
     with Wire(Fail(401, {"error": {"message": f"bad key {KEY}", "type": "authentication_error"}})) as wire:
         chosen = options(wire, model, monkeypatch)
-        with pytest.raises(Mistake, match="refused the key: check") as error:
+        with pytest.raises(UserError, match="refused the key: check") as error:
             ask_and_keep(QUESTION, environment, chosen)
     assert KEY not in str(error.value) and len(wire.requests) == 1
     assert Runs(environment.state_folder).summary(1).status == "failed"

@@ -20,7 +20,7 @@ from coset.answering.audit import Recorder, Runs, kept_result, replay
 from coset.answering.audit.kept_result import digest
 from coset.answering.audit.tables import FILE_NAME, open_audit
 from coset.environment.configuration import Environment, load_environment
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.session.query_session import QuerySession
 
 
@@ -131,7 +131,7 @@ def test_a_run_that_is_killed_keeps_its_steps_and_can_go_on(environment: Environ
         recorder.step("tool", {"tool": "answer"})
         recorder.finish("answered", {"value": 1})
     assert runs.summary(number).status == "answered" and runs.summary(number).steps == 3
-    with pytest.raises(Mistake, match="was answered"), Recorder(environment) as recorder:
+    with pytest.raises(UserError, match="was answered"), Recorder(environment) as recorder:
         recorder.resume(number)
 
 
@@ -144,7 +144,7 @@ def test_a_run_that_still_goes_on_is_told_and_not_taken_over(environment: Enviro
         assert process.stdout is not None
         number = int(process.stdout.readline())
         assert Runs(environment.state_folder).summary(number).status == "running"
-        with pytest.raises(Mistake, match="still going on"), Recorder(environment) as recorder:
+        with pytest.raises(UserError, match="still going on"), Recorder(environment) as recorder:
             recorder.resume(number)
     finally:
         process.kill()
@@ -285,13 +285,13 @@ def test_a_step_with_a_digest_is_enough_for_a_replay(environment: Environment):
 
 def test_what_is_not_there_is_told_in_one_sentence(environment: Environment):
     runs = Runs(environment.state_folder)
-    with pytest.raises(Mistake, match="no question was asked"):
+    with pytest.raises(UserError, match="no question was asked"):
         runs.summaries()
     number = answered(environment)
-    with pytest.raises(Mistake, match=f"no run 99: the last one is {number}"):
+    with pytest.raises(UserError, match=f"no run 99: the last one is {number}"):
         runs.run(99)
     assert runs.messages(number) is None
-    with QuerySession(environment) as session, pytest.raises(Mistake, match="kept no statement"):
+    with QuerySession(environment) as session, pytest.raises(UserError, match="kept no statement"):
         replay(runs, number, session)
     with Recorder(environment) as recorder:
         with pytest.raises(CosetError, match="no run was started"):
@@ -310,7 +310,7 @@ def test_a_damaged_file_and_one_of_a_newer_version_are_told(environment: Environ
     path.unlink()
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(Mistake, match="newer coset"):
+    with pytest.raises(UserError, match="newer coset"):
         Recorder(environment)
 
 

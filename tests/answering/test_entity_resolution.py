@@ -14,7 +14,7 @@ import pytest
 from coset.answering.entity_pairs import LinkedPairs, link
 from coset.answering.entity_resolution import clusters_of, resolve_entities
 from coset.environment.configuration import load_environment
-from coset.errors import LimitReached, Mistake
+from coset.errors import LimitReached, UserError
 from coset.evidence.comprehend import comprehend
 from coset.evidence.state import EvidenceState
 from coset.evidence.work import here
@@ -159,11 +159,11 @@ def test_the_same_rows_give_the_same_clusters(resolved):
 
 def test_what_cannot_be_resolved_is_told(resolved, monkeypatch: pytest.MonkeyPatch):
     _, session, state, _ = resolved
-    with pytest.raises(Mistake, match="no duplicates were diagnosed in 'crm/deals'"):
+    with pytest.raises(UserError, match="no duplicates were diagnosed in 'crm/deals'"):
         resolve_entities(session, state, "crm/deals")
-    with pytest.raises(Mistake, match="no table 'crm/nothing'"):
+    with pytest.raises(UserError, match="no table 'crm/nothing'"):
         resolve_entities(session, state, "crm/nothing")
-    with pytest.raises(Mistake, match="no column 'title': it has firm_id, name"):
+    with pytest.raises(UserError, match="no column 'title': it has firm_id, name"):
         resolve_entities(session, state, "crm/firms", named_by=["title"])
     monkeypatch.setattr("coset.answering.entity_resolution.MOST_ROWS", 10)
     with pytest.raises(LimitReached, match="more than 10 rows"):

@@ -11,7 +11,7 @@ from coset.answering.exchange import Exchange
 from coset.answering.models import choose_models, has_price, open_model, parse_model
 from coset.answering.recorder import ForgetfulRecorder
 from coset.answering.usage import Ledger, Limits, StepUsage
-from coset.errors import Mistake
+from coset.errors import UserError
 
 
 @pytest.fixture(autouse=True)
@@ -37,18 +37,18 @@ def test_a_provider_and_an_address_are_taken_apart():
 
 @pytest.mark.parametrize("text", ["", "gpt", ":x", "openai:", "http://", "ftp://host/v1", "http://host:port/v1"])
 def test_what_is_no_model_is_said_to_be_none(text: str):
-    with pytest.raises(Mistake, match="model"):
+    with pytest.raises(UserError, match="model"):
         parse_model(text)
 
 
 def test_a_key_in_an_address_is_refused_and_not_repeated():
-    with pytest.raises(Mistake, match="COSET_MODEL_KEY") as error:
+    with pytest.raises(UserError, match="COSET_MODEL_KEY") as error:
         parse_model("http://user:hunter22@host/v1")
     assert "hunter22" not in str(error.value)
 
 
 def test_without_a_model_it_is_said_how_to_set_one_and_what_needs_none():
-    with pytest.raises(Mistake) as error:
+    with pytest.raises(UserError) as error:
         choose_models(None)
     assert all(word in str(error.value) for word in ("--model", "coset.yaml", "COSET_MODEL", "coset view", "MCP"))
 
@@ -68,12 +68,12 @@ def test_the_call_wins_over_the_file_and_the_file_over_the_variable(monkeypatch:
     [("openai:gpt-x", "OPENAI_API_KEY"), ("anthropic:x", "ANTHROPIC_API_KEY"), ("google:x", "GOOGLE_API_KEY")],
 )
 def test_a_missing_key_is_named(model: str, variable: str):
-    with pytest.raises(Mistake, match=variable):
+    with pytest.raises(UserError, match=variable):
         asyncio.run(open_model(parse_model(model), 5))
 
 
 def test_an_unknown_provider_is_a_mistake():
-    with pytest.raises(Mistake, match="nosuch:model"):
+    with pytest.raises(UserError, match="nosuch:model"):
         asyncio.run(open_model(parse_model("nosuch:model"), 5))
 
 
@@ -134,5 +134,5 @@ def test_limits_say_when_they_are_used_up_and_when_the_next_request_must_be_the_
 
 
 def test_limits_that_leave_nothing_are_refused():
-    with pytest.raises(Mistake, match="at least 1"):
+    with pytest.raises(UserError, match="at least 1"):
         Limits(steps=0)

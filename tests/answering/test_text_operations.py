@@ -28,7 +28,7 @@ from coset.answering.text_operations.expressions import pattern_candidate
 from coset.answering.text_operations.patterns import patterns_from
 from coset.answering.text_operations.text_features import WINDOW_WORDS, text_vectors, windows
 from coset.environment.configuration import load_environment
-from coset.errors import CosetError, LimitReached, Mistake
+from coset.errors import CosetError, LimitReached, UserError
 from coset.evidence.comprehend import comprehend
 from coset.evidence.state import EvidenceState
 from coset.evidence.work import here
@@ -199,9 +199,9 @@ def test_a_model_that_fails_half_way_leaves_what_it_had():
 
 def test_wrong_calls_are_told():
     for categories in ([], ["one"], ["a", "a"], ["a", ""]):
-        with pytest.raises(Mistake, match="two different categories"):
+        with pytest.raises(UserError, match="two different categories"):
             run(classify(["x"], categories, Model({}), encoder().encode))
-    with pytest.raises(Mistake, match="at least one text"):
+    with pytest.raises(UserError, match="at least one text"):
         Budget(0)
 
 
@@ -361,7 +361,7 @@ def test_patterns_are_made_of_what_stands_around_the_values():
 
 def test_extract_wants_fields_and_enough_labels(session: QuerySession):
     for fields in ([], ["a", "a"], [""], [str(n) for n in range(13)]):
-        with pytest.raises(Mistake, match="different fields"):
+        with pytest.raises(UserError, match="different fields"):
             run(extract(["x"], fields, Model({}), session))
     with pytest.raises(CosetError, match="only 0 of"):
         run(
@@ -412,9 +412,9 @@ def test_what_gives_no_text_or_too_much_is_told(session: QuerySession, monkeypat
     def asked(select: str, column: str):
         return run(classify_column(session, select, column, ["a", "b"], Model({}), encoder().encode))
 
-    with pytest.raises(Mistake, match="no column 'text': it gives id, body"):
+    with pytest.raises(UserError, match="no column 'text': it gives id, body"):
         asked("SELECT id, body FROM desk.mails", "text")
-    with pytest.raises(Mistake, match="type BIGINT"):
+    with pytest.raises(UserError, match="type BIGINT"):
         asked("SELECT id, body FROM desk.mails", "id")
     monkeypatch.setattr("coset.answering.text_operations.text_columns.MOST_ROWS", 50)
     with pytest.raises(LimitReached, match="more than 50 rows"):

@@ -14,7 +14,7 @@ from coset.answering.exchange import Exchange, Reply, Retries, Tool
 from coset.answering.failures import ModelFailed, Refused, without_secrets
 from coset.answering.models import open_model, parse_model
 from coset.answering.usage import Ledger
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 KEY = "sk-secret-0123456789abcdef"
 TOOLS = [
@@ -149,21 +149,21 @@ def test_a_failure_that_stays_is_told_with_its_status(ask: Ask):
 
 def test_a_wrong_key_is_told_at_once_without_the_key(ask: Ask):
     with Wire(Fail(401, {"error": {"message": f"Incorrect API key provided: {KEY}", "type": "auth"}})) as wire:
-        with pytest.raises(Mistake, match=r"refused the key: check [A-Z_]+KEY"):
+        with pytest.raises(UserError, match=r"refused the key: check [A-Z_]+KEY"):
             ask(wire)
         assert len(wire.requests) == 1
 
 
 def test_an_unknown_model_is_told_at_once(ask: Ask):
     with Wire(Fail(404, {"error": {"message": "no such model", "type": "not_found_error"}})) as wire:
-        with pytest.raises(Mistake, match="knows no model"):
+        with pytest.raises(UserError, match="knows no model"):
             ask(wire)
         assert len(wire.requests) == 1
 
 
 def test_a_model_that_cannot_call_tools_is_told_apart(ask: Ask):
     said = {"error": {"message": "this model does not support tools", "type": "invalid"}}
-    with Wire(Fail(400, said)) as wire, pytest.raises(Mistake, match="cannot call tools"):
+    with Wire(Fail(400, said)) as wire, pytest.raises(UserError, match="cannot call tools"):
         ask(wire)
 
 

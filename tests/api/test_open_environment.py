@@ -22,7 +22,7 @@ from coset.answering.audit import Runs
 from coset.api.long_call import LongCall, Stopped
 from coset.api.sessions import Sessions
 from coset.api.state_access import StateAccess
-from coset.errors import CosetError, LimitReached, Mistake, NotAllowed
+from coset.errors import CosetError, LimitReached, NotAllowed, UserError
 
 
 def test_importing_coset_loads_no_library():
@@ -37,9 +37,9 @@ def test_importing_coset_loads_no_library():
 def test_an_environment_that_was_not_comprehended_says_what_to_do(tmp_path: Path):
     with coset.open(write_shop(tmp_path)) as environment:
         for look in (environment.relations, environment.memberships, environment.sources):
-            with pytest.raises(Mistake, match="run `coset comprehend`"):
+            with pytest.raises(UserError, match="run `coset comprehend`"):
                 look()
-        with pytest.raises(Mistake, match="run `coset comprehend`"):
+        with pytest.raises(UserError, match="run `coset comprehend`"):
             environment.teach("shop.orders.amount", ".price_of")
         assert "coset comprehend" in environment._repr_html_()
         assert environment.sql("SELECT count(*) FROM crm.customers").rows() == [(60,)]
@@ -120,7 +120,7 @@ def test_the_session_refuses_and_limits_as_the_command_line_does(environment: co
         environment.sql("DELETE FROM crm.customers")
     with pytest.raises(LimitReached, match=r"after 0\.3 seconds"):
         environment.sql(ENDLESS, seconds=0.3)
-    with pytest.raises(Mistake, match=r"did you mean crm\.customers"):
+    with pytest.raises(UserError, match=r"did you mean crm\.customers"):
         environment.sql("SELECT * FROM crm.customer")
 
 
@@ -152,7 +152,7 @@ def test_things_are_named_as_in_a_view_or_as_in_sql(environment: coset.OpenEnvir
     for about in ("shop", "crm.customers", "shop/orders.buyer"):
         assert len(environment.relations(about)) == 1
     assert len(environment.relations("shop.orders.amount")) == 0
-    with pytest.raises(Mistake, match="orders"):
+    with pytest.raises(UserError, match="orders"):
         environment.recover("shop/order")
 
 
@@ -177,9 +177,9 @@ def test_looking_and_teaching_at_once_leaves_nobody_with_an_error(shop: Path, tm
 
 def test_a_wrong_role_or_number_is_told(shop: Path, tmp_path: Path):
     with coset.open(copy_of(shop, tmp_path)) as environment:
-        with pytest.raises(Mistake, match="no identity"):
+        with pytest.raises(UserError, match="no identity"):
             environment.teach("shop.orders.amount", "nonesuch")
-        with pytest.raises(Mistake, match="no statement 99"):
+        with pytest.raises(UserError, match="no statement 99"):
             environment.revoke(99)
 
 
@@ -238,7 +238,7 @@ def test_ask_works_where_an_event_loop_runs_already(shop: Path, tmp_path: Path):
     script = [call("sql", query="SELECT 1"), call("answer", text="1", results=["result_1"])]
     with Wire(*script) as wire, coset.open(copy_of(shop, tmp_path)) as environment:
         assert asyncio.run(in_a_notebook()) == 1
-        with pytest.raises(Mistake, match="no such option"):
+        with pytest.raises(UserError, match="no such option"):
             environment.ask("How many?", model=wire.url, colour="red")
 
 
@@ -249,7 +249,7 @@ def test_roles_are_refused_when_the_inventory_changed_since(shop: Path, tmp_path
     with (folder / "coset.yaml").open("a") as file:
         file.write("identities: roles.yaml\n")
     with coset.open(folder) as environment:
-        with pytest.raises(Mistake, match="inventory has changed"):
+        with pytest.raises(UserError, match="inventory has changed"):
             environment.memberships()
         environment.comprehend(jobs=1)
         assert len(environment.memberships()) == 16

@@ -12,7 +12,7 @@ from benchmark.small_checkout import CANARY, add_question, make_checkout, make_d
 from coset.benchmark.dab.checkout import Database, Dataset, read_checkout
 from coset.benchmark.dab.environments import hints_of, parts_of_description, source_names, write_environment
 from coset.environment.configuration import load_environment
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 
 def test_datasets_databases_and_questions_are_found(tmp_path: Path):
@@ -43,13 +43,13 @@ def test_questions_are_in_the_order_of_their_numbers(tmp_path: Path):
 def test_only_the_wanted_datasets_are_read_and_an_unknown_one_is_named(tmp_path: Path):
     make_checkout(tmp_path, "shop", "farm")
     assert [each.name for each in read_checkout(tmp_path, ["query_Shop"]).datasets] == ["shop"]
-    with pytest.raises(Mistake, match=r"no dataset 'sea'.*farm, shop"):
+    with pytest.raises(UserError, match=r"no dataset 'sea'.*farm, shop"):
         read_checkout(tmp_path, ["sea"])
 
 
 @pytest.mark.parametrize("where", ["nowhere", "."])
 def test_a_folder_without_datasets_is_a_mistake(tmp_path: Path, where: str):
-    with pytest.raises(Mistake):
+    with pytest.raises(UserError):
         read_checkout(tmp_path / where)
 
 

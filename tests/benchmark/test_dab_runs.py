@@ -25,7 +25,7 @@ from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.runner import Plan, Standing, run_attempts
 from coset.benchmark.submission import write_submission
 from coset.benchmark.systems import system_of
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.surfaces.command_line.bench_dab import dab
 
 Start = Callable[..., Wire]
@@ -222,7 +222,7 @@ def test_a_changed_question_set_is_refused_on_resume(shop: Path, wire: Start):
     model = wire(right)
     run(shop, model)
     (shop / "checkout" / "query_shop" / "query1" / "query.json").write_text('"Another question?"')
-    with pytest.raises(Mistake, match="shop/1 changed since: its 2 attempts stay"):
+    with pytest.raises(UserError, match="shop/1 changed since: its 2 attempts stay"):
         run(shop, model)
 
 
@@ -254,7 +254,7 @@ def test_a_run_in_which_everything_fails_alike_stops_early(shop: Path, wire: Sta
 def test_an_environment_that_is_gone_is_a_failed_attempt(shop: Path, wire: Start):
     (shop / "environments" / "shop" / "coset.yaml").unlink()
     (attempt,) = attempts(shop, wire(right))
-    assert attempt.status == "failed" and attempt.error_kind == "Mistake" and attempt.error
+    assert attempt.status == "failed" and attempt.error_kind == "UserError" and attempt.error
 
 
 def test_an_answer_of_ten_megabytes_is_judged_and_kept_whole(shop: Path, wire: Start):
@@ -280,5 +280,5 @@ def test_a_wrong_call_is_told_before_anything_is_asked(shop: Path, monkeypatch: 
         ["--model", "http://127.0.0.1:1#m", "--compare", "x"],
     ):
         result = CliRunner().invoke(dab, [str(shop / "checkout"), "--out", str(shop / "out"), *arguments])
-        assert isinstance(result.exception, Mistake), arguments
+        assert isinstance(result.exception, UserError), arguments
     assert not (shop / "out").exists()

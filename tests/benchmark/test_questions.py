@@ -18,7 +18,7 @@ from coset.benchmark.attempting import Outcome
 from coset.benchmark.questions.baseline import change, read_baseline, write_baseline
 from coset.benchmark.questions.judging import judge_rows
 from coset.benchmark.questions.question_file import Tolerance, read_questions
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.bench_questions import questions
 
 Start = Callable[..., Wire]
@@ -74,10 +74,10 @@ def test_a_file_is_read_with_values_lists_rows_and_sql(tmp_path: Path):
     ],
 )
 def test_mistakes_in_the_file_are_named(tmp_path: Path, text: str, told: str):
-    with pytest.raises(Mistake, match=r"questions\.yaml") as caught:
+    with pytest.raises(UserError, match=r"questions\.yaml") as caught:
         read_questions(written(tmp_path, text))
     assert told in str(caught.value)
-    with pytest.raises(Mistake, match="no file of questions"):
+    with pytest.raises(UserError, match="no file of questions"):
         read_questions(tmp_path / "none.yaml")
 
 
@@ -124,7 +124,7 @@ def test_the_baseline_tells_lost_from_won(tmp_path: Path):
     assert (found.lost, found.won, found.new, found.gone) == (("a",), ("b",), ("d",), ("gone",))
     for content in ("[]", "{", '{"questions": 3}'):
         (tmp_path / "b.json").write_text(content)
-        with pytest.raises(Mistake, match="no baseline"):
+        with pytest.raises(UserError, match="no baseline"):
             read_baseline(tmp_path / "b.json")
 
 
@@ -175,5 +175,5 @@ def test_sql_that_does_not_run_is_told_before_a_model_is_asked(shop: Path, wire:
     result = CliRunner().invoke(
         questions, [str(path), "-e", str(shop / "environments" / "shop"), "--core", "--model", model.url]
     )
-    assert isinstance(result.exception, Mistake) and "sql of question 'a' does not run" in str(result.exception)
+    assert isinstance(result.exception, UserError) and "sql of question 'a' does not run" in str(result.exception)
     assert model.requests == []

@@ -203,7 +203,7 @@ def test_a_submission_has_whole_answers_and_says_how_they_came_about(tmp_path: P
 @pytest.mark.parametrize(
     ("step", "kind"),
     [
-        ({"text": "error: there is no table 'crm.nope'; did you mean crm.notes?", "error": "Mistake"}, "unknown table or column"),
+        ({"text": "error: there is no table 'crm.nope'; did you mean crm.notes?", "error": "UserError"}, "unknown table or column"),
         ({"text": 'error: Referenced column "nope" not found in FROM clause!'}, "unknown table or column"),
         ({"text": "error: the statement does not parse: syntax error at or near \"selec\""}, "does not parse"),
         ({"text": "error: Could not convert string 'Firm 0' to INT32"}, "types do not fit"),

@@ -12,7 +12,7 @@ import pytest
 
 from coset.benchmark.attempts import Attempt
 from coset.benchmark.run_folder import ATTEMPTS, INLINE_LETTERS, RunFolder, file_name, held
-from coset.errors import Mistake
+from coset.errors import UserError
 
 SETTINGS = {"mode": "core", "model": "m"}
 QUESTIONS = {"shop/1": "aa", "shop/2": "bb"}
@@ -72,7 +72,7 @@ def test_an_answer_that_is_no_proper_text_is_kept(tmp_path: Path):
 
 def test_other_settings_are_refused_with_their_name(tmp_path: Path):
     kept(begun(tmp_path), 1)
-    with pytest.raises(Mistake, match=r'another model \("m", not "n"\)'):
+    with pytest.raises(UserError, match=r'another model \("m", not "n"\)'):
         begun(tmp_path, model="n")
     assert len(begun(tmp_path).attempts) == 1
 
@@ -84,7 +84,7 @@ def test_other_settings_are_refused_with_their_name(tmp_path: Path):
 def test_a_changed_question_set_is_refused_and_the_attempts_stay(tmp_path: Path, questions: dict[str, str], told: str):
     kept(begun(tmp_path), 1)
     before = (tmp_path / ATTEMPTS).read_bytes()
-    with pytest.raises(Mistake, match=told):
+    with pytest.raises(UserError, match=told):
         begun(tmp_path, questions)
     assert (tmp_path / ATTEMPTS).read_bytes() == before
 
@@ -105,20 +105,20 @@ def test_two_processes_cannot_write_to_one_folder(tmp_path: Path):
 
 def test_a_folder_that_cannot_be_written_is_a_mistake(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(Mistake, match="--out"), held(tmp_path / "file" / "run"):
+    with pytest.raises(UserError, match="--out"), held(tmp_path / "file" / "run"):
         pass
 
 
 def test_a_run_that_is_none_or_of_a_newer_version_is_refused(tmp_path: Path):
-    with pytest.raises(Mistake, match="no run"):
+    with pytest.raises(UserError, match="no run"):
         RunFolder.read(tmp_path)
     begun(tmp_path)
     content = json.loads((tmp_path / "run.json").read_text())
     (tmp_path / "run.json").write_text(json.dumps({**content, "version": 99}))
-    with pytest.raises(Mistake, match="newer"):
+    with pytest.raises(UserError, match="newer"):
         RunFolder.read(tmp_path)
     (tmp_path / "run.json").write_text("{")
-    with pytest.raises(Mistake, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         RunFolder.read(tmp_path)
 
 

@@ -13,7 +13,7 @@ from coset.demo import Company, make_company, prepare_folder, truth
 from coset.demo.bson_writer import ObjectId, encode
 from coset.demo.folder import MARK
 from coset.environment.configuration import load_environment
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.query_session import QuerySession
 
 SEED = 11
@@ -127,17 +127,17 @@ def test_bson_is_what_mongodb_reads():
 
 def test_a_folder_with_files_is_refused_and_left_alone(tmp_path: Path, company: Company):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(Mistake, match="not empty"):
+    with pytest.raises(UserError, match="not empty"):
         prepare_folder(tmp_path, company)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-    with pytest.raises(Mistake, match="is a file"):
+    with pytest.raises(UserError, match="is a file"):
         prepare_folder(tmp_path / "mine.txt", company)
 
 
 def test_a_demo_that_is_there_is_left_as_it_is(folder: Path, company: Company):
     before = contents(folder)
     assert not prepare_folder(folder, company)
-    with pytest.raises(Mistake, match=f"seed {SEED}: name another folder for seed 12"):
+    with pytest.raises(UserError, match=f"seed {SEED}: name another folder for seed 12"):
         prepare_folder(folder, make_company(12))
     assert contents(folder) == before
 

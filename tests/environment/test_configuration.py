@@ -8,7 +8,7 @@ import pytest
 
 from coset.environment.configuration import load_environment, parse_environment
 from coset.environment.source import Limits
-from coset.errors import Mistake
+from coset.errors import UserError
 
 
 def parse(text: str, tmp_path: Path):
@@ -44,7 +44,7 @@ sources:
 
 
 def test_names_all_unknown_keys_and_missing_ones_at_once(tmp_path: Path):
-    with pytest.raises(Mistake) as error:
+    with pytest.raises(UserError) as error:
         parse(
             "sorces: {}\nsources:\n  a: {lokation: x, colour: red}\n  b: {location: y, limits: {rows: 1}}\n", tmp_path
         )
@@ -69,7 +69,7 @@ def test_names_all_unknown_keys_and_missing_ones_at_once(tmp_path: Path):
     ],
 )
 def test_mistakes_are_told_in_one_sentence(text: str, expected: str, tmp_path: Path):
-    with pytest.raises(Mistake) as error:
+    with pytest.raises(UserError) as error:
         parse(text, tmp_path)
     assert expected in str(error.value)
     assert "secret" not in str(error.value)
@@ -86,13 +86,13 @@ def test_finds_the_nearest_file_above(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_missing_file_says_how_to_make_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(Mistake, match="coset init"):
+    with pytest.raises(UserError, match="coset init"):
         load_environment()
-    with pytest.raises(Mistake, match="no environment file"):
+    with pytest.raises(UserError, match="no environment file"):
         load_environment(tmp_path / "nowhere.yaml")
 
 
 def test_an_unreadable_description_file_is_named(tmp_path: Path):
     environment = parse("sources:\n  a: {location: '.', description_file: gone.md}\n", tmp_path)
-    with pytest.raises(Mistake, match=r"gone\.md"):
+    with pytest.raises(UserError, match=r"gone\.md"):
         environment.settings("a")

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from coset.environment.locations import recognise
-from coset.errors import Mistake
+from coset.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -59,18 +59,18 @@ def test_files_are_told_by_their_first_bytes_not_their_names(tmp_path: Path):
 def test_what_cannot_be_a_source_is_told(content: bytes | None, name: str, expected: str, tmp_path: Path):
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(Mistake, match=expected):
+    with pytest.raises(UserError, match=expected):
         recognise(name, tmp_path)
 
 
 def test_an_unknown_scheme_names_the_known_ones(tmp_path: Path):
-    with pytest.raises(Mistake, match="postgresql://"):
+    with pytest.raises(UserError, match="postgresql://"):
         recognise("oracle://h/d", tmp_path)
 
 
 @pytest.mark.parametrize("location", ["postgresql://[bad/db", "mysql://u:s3cret@h:port/d"])
 def test_a_malformed_url_is_told_without_being_repeated(location: str, tmp_path: Path):
-    with pytest.raises(Mistake, match="not well-formed") as error:
+    with pytest.raises(UserError, match="not well-formed") as error:
         recognise(location, tmp_path)
     assert "s3cret" not in str(error.value)
 

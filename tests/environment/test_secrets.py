@@ -9,7 +9,7 @@ import pytest
 
 from coset.environment.configuration import parse_environment
 from coset.environment.secrets import fill, passwords_of, read_secrets_file, without_password, write_secret
-from coset.errors import Mistake
+from coset.errors import UserError
 
 
 def test_the_environment_wins_over_the_secrets_file(monkeypatch: pytest.MonkeyPatch):
@@ -32,7 +32,7 @@ def test_a_whole_url_may_be_a_secret():
 
 
 def test_every_missing_name_is_told():
-    with pytest.raises(Mistake, match="A and B are not set"):
+    with pytest.raises(UserError, match="A and B are not set"):
         fill("${B}:${A}", {})
 
 
@@ -48,7 +48,7 @@ def test_the_secrets_file_is_private_and_keeps_other_lines(tmp_path: Path):
 def test_a_broken_line_of_the_secrets_file_is_named_without_its_content(tmp_path: Path):
     path = tmp_path / "secrets.env"
     path.write_text("# fine\nGOOD=1\nhunter2\n")
-    with pytest.raises(Mistake) as error:
+    with pytest.raises(UserError) as error:
         read_secrets_file(path)
     assert "line 3" in str(error.value) and "hunter2" not in str(error.value)
 

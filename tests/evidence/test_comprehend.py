@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from coset.environment.configuration import load_environment
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.evidence.comprehend import Summary, comprehend
 from coset.evidence.lookup import everything_about, resolve
 from coset.evidence.state import EvidenceState
@@ -370,7 +370,7 @@ def test_notes_survive_and_are_shown_first(company: Path):
         assert everything_about(state, "shop/orders.status")["said by people"][0] == "C means complained, not cancelled"
         state.remove_note(note.number)
         assert state.notes() == []
-        with pytest.raises(Mistake, match="there is no note"):
+        with pytest.raises(UserError, match="there is no note"):
             state.remove_note(99)
 
 
@@ -413,12 +413,12 @@ def test_a_state_of_a_newer_version_is_told(company: Path):
     EvidenceState.open(folder).close()
     with duckdb.connect(str(folder / "state.duckdb")) as connection:
         connection.execute("UPDATE meta SET value = '999' WHERE key = 'version'")
-    with pytest.raises(Mistake, match="newer coset"):
+    with pytest.raises(UserError, match="newer coset"):
         EvidenceState.open(folder)
 
 
 def test_looking_before_comprehending_says_what_to_do(company: Path):
-    with pytest.raises(Mistake, match="coset comprehend"):
+    with pytest.raises(UserError, match="coset comprehend"):
         state_of(company)
 
 
@@ -426,7 +426,7 @@ def test_short_forms_and_mistakes_in_references(company: Path):
     run(company)
     with state_of(company) as state:
         assert resolve(state, "ORDERS") == "shop/orders"
-        with pytest.raises(Mistake, match="did you mean"):
+        with pytest.raises(UserError, match="did you mean"):
             resolve(state, "ordres.buyer")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.diagnostics import Counts, diagnose_column, diagnose_counters, diagnose_table
 from coset.evidence.profiles import profile_table
 from coset.evidence.sampled_rows import sampled_rows
@@ -555,7 +555,7 @@ def test_counters_that_agree_or_count_something_else_yield_nothing(connection):
     assert diagnose_counters(connection, "orders", "items", "items", keys) is None
     assert diagnose_counters(connection, "orders", "price", "items", keys) is None
     assert diagnose_counters(connection, "orders", "items", "(SELECT 1 AS order_id LIMIT 0)", keys) is None
-    with pytest.raises(Mistake):
+    with pytest.raises(UserError):
         diagnose_counters(connection, "orders", "items", "items", [])
 
 

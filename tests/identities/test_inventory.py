@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.inventory import COORDINATES, Inventory, load_inventory, shipped_inventory
 from coset.identities.lexicon import Lexicon, phrase_of
 
@@ -23,7 +23,7 @@ def own(folder: Path, text: str) -> Path:
 
 
 def mistake(folder: Path, text: str) -> str:
-    with pytest.raises(Mistake) as raised:
+    with pytest.raises(UserError) as raised:
         load_inventory(own(folder, text))
     assert "\n" not in str(raised.value)
     return str(raised.value)
@@ -171,10 +171,10 @@ def test_recursive_yaml_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_and_one_that_is_no_text_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(Mistake, match=r"nowhere\.yaml"):
+    with pytest.raises(UserError, match=r"nowhere\.yaml"):
         load_inventory(tmp_path / "nowhere.yaml")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(Mistake, match=r"bytes\.yaml"):
+    with pytest.raises(UserError, match=r"bytes\.yaml"):
         load_inventory(tmp_path / "bytes.yaml")
 
 
@@ -205,7 +205,7 @@ def test_roles_as_people_write_them(shipped: Inventory) -> None:
     ],
 )
 def test_a_role_that_is_none_is_answered_with_the_nearest(shipped: Inventory, written: str, parts: list[str]) -> None:
-    with pytest.raises(Mistake) as raised:
+    with pytest.raises(UserError) as raised:
         shipped.role(written)
     for part in parts:
         assert part in str(raised.value)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.routing.anchors import phrases_of
 from coset.routing.anchors.phrases import MOST_CHARACTERS, MOST_WORDS, read_question
 
@@ -102,7 +102,7 @@ def test_runs_have_at_most_six_words_and_no_stop_word_stands_alone():
 
 @pytest.mark.parametrize("question", ["", "  \n\t "])
 def test_an_empty_question_is_a_mistake(question: str):
-    with pytest.raises(Mistake, match="empty"):
+    with pytest.raises(UserError, match="empty"):
         phrases_of(question)
 
 

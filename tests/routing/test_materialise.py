@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from view_company import EVIL, GivenScores, company, demanding, inventory, no_demand, objects
 
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.evidence.state import EvidenceState
 from coset.routing.cost import cost
 from coset.routing.materialise import materialise
@@ -132,11 +132,11 @@ def test_detail_goes_before_objects_do(known):
 
 
 def test_a_budget_too_small_for_one_object_names_the_least_that_will_do(known):
-    with pytest.raises(Mistake, match=r"at least (\d+)") as caught:
+    with pytest.raises(UserError, match=r"at least (\d+)") as caught:
         view_for(known, budget=20)
     least = int(str(caught.value).rsplit(" ", 1)[1])
     assert view_for(known, budget=least).tables
-    with pytest.raises(Mistake):
+    with pytest.raises(UserError):
         view_for(known, budget=least - 1)
 
 
@@ -240,8 +240,8 @@ def test_equal_demand_anchors_scores_and_budget_give_equal_bytes_within_the_budg
     mixed = data.draw(st.permutations(found))
     try:
         one = view_for(known, GivenScores({}, scores), found, budget)
-    except Mistake as error:
-        with pytest.raises(Mistake, match=str(error)):
+    except UserError as error:
+        with pytest.raises(UserError, match=str(error)):
             view_for(known, GivenScores({}, shuffled), mixed, budget)
         return
     other = view_for(known, GivenScores({}, shuffled), mixed, budget)

@@ -12,7 +12,7 @@ import pytest
 from view_company import company, demanding, inventory
 
 from coset.environment.configuration import load_environment
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.state import EvidenceState
 from coset.identities.inventory import COORDINATES
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE
@@ -73,7 +73,7 @@ def test_a_question_about_nothing_in_the_data_matches_nothing(router: Router):
 
 
 def test_an_empty_question_is_a_mistake(router: Router):
-    with pytest.raises(Mistake):
+    with pytest.raises(UserError):
         router.view("   ")
 
 

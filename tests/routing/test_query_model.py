@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from safetensors.numpy import load_file, save_file
 
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.identities.model import IdentityModel, load_model
 from coset.routing.model import load_routing_model
@@ -135,9 +135,9 @@ def test_demand_takes_words_alone_and_is_the_same_beside_other_questions() -> No
 
 @pytest.mark.parametrize("blank", ["", "  \n\t ", "\u3000"])
 def test_an_empty_question_is_refused_in_a_sentence(blank: str) -> None:
-    with pytest.raises(Mistake, match="the question is empty"):
+    with pytest.raises(UserError, match="the question is empty"):
         query_model().ask(blank, identity_model().text_encoder)
-    with pytest.raises(Mistake, match="question 2 is empty"):
+    with pytest.raises(UserError, match="question 2 is empty"):
         question_vectors(["one", blank], identity_model().text_encoder)
 
 

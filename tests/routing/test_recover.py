@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from view_company import objects
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.routing.cost import cost
 from coset.routing.recover import recover
 from coset.routing.search import holding, search
@@ -26,9 +26,9 @@ def test_a_table_comes_back_with_all_its_columns_and_joins(known):
 
 def test_a_short_form_works_while_it_is_unambiguous(known):
     assert recover(known, "complaints.city").reference == "crm/complaints.city"
-    with pytest.raises(Mistake, match="may be"):
+    with pytest.raises(UserError, match="may be"):
         recover(known, "customer_id")
-    with pytest.raises(Mistake, match="did you mean"):
+    with pytest.raises(UserError, match="did you mean"):
         recover(known, "crm/complaints.citty")
 
 
@@ -63,9 +63,9 @@ def test_a_budget_is_kept_and_what_did_not_fit_is_counted(known, budget):
 
 
 def test_too_small_a_budget_and_no_reference_are_mistakes(known):
-    with pytest.raises(Mistake, match="at least 60"):
+    with pytest.raises(UserError, match="at least 60"):
         recover(known, "crm/customers", 10)
-    with pytest.raises(Mistake, match="nothing to recover"):
+    with pytest.raises(UserError, match="nothing to recover"):
         recover(known, "  ")
 
 
@@ -92,7 +92,7 @@ def test_what_is_called_so_or_holds_it_is_known_by_reference(known):
 
 def test_nothing_found_is_said(known):
     assert "NOTHING FOUND" in search(known, "zebra").text
-    with pytest.raises(Mistake, match="nothing to search for"):
+    with pytest.raises(UserError, match="nothing to search for"):
         search(known, " ?! ")
 
 

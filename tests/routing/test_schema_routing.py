@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.routing.schema_files import read_asked, read_schemas
 from coset.surfaces.command_line.bench_routing import routing
 
@@ -104,18 +104,18 @@ def test_two_runs_find_the_same(files: tuple[Path, Path, Path]):
 def test_a_broken_line_is_named(tmp_path: Path):
     path = tmp_path / "schemas.jsonl"
     path.write_text(json.dumps(DATABASES[0]) + '\n{"db": "x"}\n')
-    with pytest.raises(Mistake, match="line 2"):
+    with pytest.raises(UserError, match="line 2"):
         list(read_schemas(path))
     questions = tmp_path / "questions.jsonl"
     questions.write_text('{"db": "x"}\n')
-    with pytest.raises(Mistake, match="line 1"):
+    with pytest.raises(UserError, match="line 1"):
         list(read_asked(questions))
 
 
 def test_a_question_of_an_unknown_database_is_told(files: tuple[Path, Path, Path]):
     schemas, questions, out = files
     questions.write_text(json.dumps({"db": "elsewhere", "question": "who?"}))
-    with pytest.raises(Mistake, match="elsewhere"):
+    with pytest.raises(UserError, match="elsewhere"):
         CliRunner().invoke(
             routing, ["--schemas", str(schemas), "--questions", str(questions), "--out", str(out)],
             catch_exceptions=False,

@@ -11,7 +11,7 @@ import pytest
 
 from coset.environment.configuration import load_environment
 from coset.environment.family_names import naming_column, relation_name
-from coset.errors import Mistake, NotAllowed
+from coset.errors import NotAllowed, UserError
 from coset.session.query_session import QuerySession
 
 YEARS = range(2001, 2025)
@@ -90,11 +90,11 @@ def test_no_value_of_a_schema_only_family_leaves_it(session: QuerySession):
 
 
 def test_a_name_that_is_no_familys_is_a_mistake_with_the_nearest_tables(session: QuerySession):
-    with pytest.raises(Mistake, match=r"there is no table 'log\.logs_all'"):
+    with pytest.raises(UserError, match=r"there is no table 'log\.logs_all'"):
         session.sql("SELECT * FROM log.logs_all")
-    with pytest.raises(Mistake, match=r"there is no table 'market\.log_all_tables'"):
+    with pytest.raises(UserError, match=r"there is no table 'market\.log_all_tables'"):
         session.sql("SELECT * FROM market.log_all_tables")
-    with pytest.raises(Mistake, match="sizes"):
+    with pytest.raises(UserError, match="sizes"):
         session.sql("SELECT sizes FROM log.log_all_tables")
 
 

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from statement_corpus import CANARY, Statement, contents, fill_folder, locked, read, shop_knows
 
-from coset.errors import Mistake, NotAllowed
+from coset.errors import NotAllowed, UserError
 from coset.session import guard
 from coset.session.guard import Checked, TableName, check, parse
 from coset.session.reviewed_names import lower, names
@@ -52,7 +52,7 @@ def test_the_files_are_as_large_as_promised():
 
 @pytest.mark.parametrize("statement", BYPASS, ids=by_name)
 def test_a_dangerous_statement_is_refused_for_the_right_reason(statement: Statement):
-    with pytest.raises(Mistake) as refusal:
+    with pytest.raises(UserError) as refusal:
         check(parse(statement.text), shop_knows)
     assert statement.says in str(refusal.value)
     assert "\n" not in str(refusal.value)
@@ -173,7 +173,7 @@ def test_a_node_cannot_hide_in_a_plain_field():
                 if not isinstance(value, dict | list) and value is not None:
                     for hiding in (hidden, [hidden], [[hidden]]):
                         node[field] = hiding
-                        with pytest.raises(Mistake):
+                        with pytest.raises(UserError):
                             check(tree, shop_knows)
                     node[field] = value
 
@@ -193,7 +193,7 @@ def test_a_node_cannot_hide_in_a_plain_field():
     ],
 )
 def test_what_is_no_tree_of_duckdb_is_refused(tree: dict[str, Any]):
-    with pytest.raises(Mistake):
+    with pytest.raises(UserError):
         check(tree, lambda table: True)
 
 
@@ -267,9 +267,9 @@ def test_names_in_with_count_only_where_duckdb_sees_them(text: str, tables: list
 
 def test_the_environment_may_say_more_about_an_unknown_table():
     def known(table: TableName) -> bool:
-        raise Mistake(f"no '{table}', nearest is 'orders'")
+        raise UserError(f"no '{table}', nearest is 'orders'")
 
-    with pytest.raises(Mistake, match="nearest is 'orders'"):
+    with pytest.raises(UserError, match="nearest is 'orders'"):
         check(parse("SELECT * FROM ordres"), known)
     with pytest.raises(NotAllowed, match="looks like a file"):
         check(parse("SELECT * FROM 'orders.csv'"), known)
@@ -293,7 +293,7 @@ def test_a_misspelt_function_gets_a_suggestion():
 
 
 def test_a_syntax_error_names_its_place():
-    with pytest.raises(Mistake) as mistake:
+    with pytest.raises(UserError) as mistake:
         parse("SELECT 'ä', id\nFORM orders WHERE")
     assert str(mistake.value) == (
         'the statement does not parse: syntax error at or near "orders" (line 2, column 6, at «orders WHERE»)'
@@ -303,17 +303,17 @@ def test_a_syntax_error_names_its_place():
 def test_a_syntax_error_without_the_text_still_says_what_duckdb_said():
     row = duckdb.connect().execute("SELECT json_serialize_sql('SELEC 1')").fetchone()
     assert row is not None
-    with pytest.raises(Mistake, match=r'syntax error at or near "SELEC" \(at byte 0\)'):
+    with pytest.raises(UserError, match=r'syntax error at or near "SELEC" \(at byte 0\)'):
         check(json.loads(row[0]), shop_knows)
 
 
 def test_text_that_is_not_worth_parsing_is_refused_before_it_is_parsed():
-    with pytest.raises(Mistake, match="at most 100,000"):
+    with pytest.raises(UserError, match="at most 100,000"):
         parse("SELECT " + "1 + " * 30_000 + "1")
-    with pytest.raises(Mistake, match="empty"):
+    with pytest.raises(UserError, match="empty"):
         parse(" \n")
     for odd in ("SELECT '\0'", "SELECT '\ud800'"):
-        with pytest.raises(Mistake, match="no text"):
+        with pytest.raises(UserError, match="no text"):
             parse(odd)
 
 
@@ -332,7 +332,7 @@ def test_a_long_but_flat_statement_passes():
 
 def test_a_deep_statement_gets_a_plain_reason():
     for text in ("SELECT " + "abs(" * 800 + "1" + ")" * 800, "SELECT " + "(" * 20_000 + "1" + ")" * 20_000):
-        with pytest.raises(Mistake, match="deep"):
+        with pytest.raises(UserError, match="deep"):
             check(parse(text), shop_knows)
 
 
@@ -344,7 +344,7 @@ def test_a_tree_of_any_depth_ends_in_a_plain_reason():
         outer = {**call, "arguments": [{"name": "", "expression": deep}]}
         deep = outer
     template["statements"][0]["node"]["select_list"] = [deep]
-    with pytest.raises(Mistake, match="nested too deeply"):
+    with pytest.raises(UserError, match="nested too deeply"):
         check(template, shop_knows)
 
 

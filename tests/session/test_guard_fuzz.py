@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from statement_corpus import CANARY, Statement, contents, fill_folder, locked, read, shop_knows
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.guard import check, decode, is_no_select, parse
 
 FUZZ = settings(
@@ -168,11 +168,11 @@ def refused(text: str) -> bool | None:
     """Whether the guard refuses a text; None when DuckDB's parser does already."""
     try:
         tree = parse(text)
-    except Mistake:
+    except UserError:
         return None
     try:
         check(tree, shop_knows)
-    except Mistake:
+    except UserError:
         return True
     return False
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from coset.errors import Mistake, NotAllowed
+from coset.errors import NotAllowed, UserError
 from coset.session.guard import check, is_no_select, parse
 from coset.session.pivot import MAXIMUM_VALUES, pivots_without_values, with_values
 
@@ -149,13 +149,13 @@ def test_a_pivot_in_with_sees_the_names_before_it(connection: duckdb.DuckDBPyCon
 
 @pytest.mark.parametrize("source", ["nothing", "(FROM sales WHERE i IS NULL)"])
 def test_no_values_at_all_are_told(source: str, connection: duckdb.DuckDBPyConnection):
-    with pytest.raises(Mistake, match="PIVOT on 'i' finds no values"):
+    with pytest.raises(UserError, match="PIVOT on 'i' finds no values"):
         complete(f"PIVOT {source} ON i USING sum(b)", connection)
 
 
 def test_too_many_values_are_refused_with_a_way_out(connection: duckdb.DuckDBPyConnection):
     text = f"PIVOT (SELECT * FROM range({MAXIMUM_VALUES + 1})) ON range USING count(*)"
-    with pytest.raises(Mistake, match=r"more than 1,000 values.*IN \('a', 'b'\)"):
+    with pytest.raises(UserError, match=r"more than 1,000 values.*IN \('a', 'b'\)"):
         complete(text, connection)
     allowed = f"PIVOT (SELECT * FROM range({MAXIMUM_VALUES})) ON range USING count(*)"
     assert len(answer(complete(allowed, connection), connection)[0]) == MAXIMUM_VALUES

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from coset.environment.configuration import load_environment
-from coset.errors import CosetError, LimitReached, Mistake, NotAllowed, TableVanished
+from coset.errors import CosetError, LimitReached, NotAllowed, TableVanished, UserError
 from coset.session.query_session import QuerySession
 from coset.session.worker_process import WorkerLimits
 
@@ -231,20 +231,20 @@ def test_schema_only_lets_counts_out_and_no_value(open_session: OpenSession, sho
     ],
 )
 def test_mistakes_are_told_with_the_way_out(sql: str, expected: str, open_session: OpenSession):
-    with pytest.raises(Mistake, match=expected) as error:
+    with pytest.raises(UserError, match=expected) as error:
         open_session().sql(sql)
     assert "\n" not in str(error.value)
 
 
 def test_an_unknown_column_is_told_before_anything_is_copied(open_session: OpenSession, shop: Path):
-    with pytest.raises(Mistake):
+    with pytest.raises(UserError):
         open_session().sql("SELECT nonesuch FROM orders.orders")
     assert not (shop / ".coset" / "snapshots" / "orders").exists()
 
 
 @pytest.mark.parametrize("sql", ["DELETE FROM crm.customers", "SELECT 1; SELECT 2", "SELECT * FROM read_csv('x.csv')"])
 def test_what_is_not_one_harmless_select_is_refused(sql: str, open_session: OpenSession):
-    with pytest.raises(Mistake):
+    with pytest.raises(UserError):
         open_session().sql(sql)
 
 
@@ -279,7 +279,7 @@ def test_a_table_that_vanishes_between_listing_and_reading_is_told(
     monkeypatch.setattr(source, "read", drop_and_read)
     with pytest.raises(TableVanished, match="orders"):
         session.sql("SELECT * FROM orders.orders")
-    with pytest.raises(Mistake, match="there is no table"):
+    with pytest.raises(UserError, match="there is no table"):
         session.sql("SELECT * FROM orders.orders")
     assert session.sql("SELECT count(*) FROM crm.customers").rows() == [(50,)]
 

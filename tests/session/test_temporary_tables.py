@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from coset.environment.configuration import load_environment
-from coset.errors import LimitReached, Mistake, NotAllowed
+from coset.errors import LimitReached, NotAllowed, UserError
 from coset.session import temporary_tables
 from coset.session.query_session import QuerySession
 
@@ -61,7 +61,7 @@ def test_a_table_of_the_same_name_is_replaced(session: QuerySession):
     assert session.sql("SELECT count(*) FROM result.labels").rows() == [(3,)]
     session.add_table("Labels", pa.table({"other": [1]}))
     assert session.sql("SELECT other FROM result.labels").rows() == [(1,)]
-    with pytest.raises(Mistake, match="label"):
+    with pytest.raises(UserError, match="label"):
         session.sql("SELECT label FROM result.labels")
 
 
@@ -73,15 +73,15 @@ def test_an_empty_table_and_columns_of_one_name_are_kept(session: QuerySession):
 
 
 def test_a_name_that_is_none_is_told_with_those_there_are(session: QuerySession):
-    with pytest.raises(Mistake, match="none was made"):
+    with pytest.raises(UserError, match="none was made"):
         session.sql("SELECT * FROM result.labels")
     session.add_table("labels", LABELS)
-    with pytest.raises(Mistake, match=r"there are result\.labels"):
+    with pytest.raises(UserError, match=r"there are result\.labels"):
         session.sql("SELECT * FROM result.lables")
     for name in ("a.b", "1st", "x'; DROP", ""):
-        with pytest.raises(Mistake, match="cannot name"):
+        with pytest.raises(UserError, match="cannot name"):
             session.add_table(name, LABELS)
-    with pytest.raises(Mistake, match="no column"):
+    with pytest.raises(UserError, match="no column"):
         session.add_table("bare", pa.table({}))
 
 
@@ -95,7 +95,7 @@ def test_the_guard_still_holds(session: QuerySession):
         "SELECT * FROM read_parquet('*.parquet')",
         "SELECT * FROM result.information_schema.tables",
     ):
-        with pytest.raises((NotAllowed, Mistake)):
+        with pytest.raises((NotAllowed, UserError)):
             session.sql(statement)
     assert session.sql("SELECT count(*) FROM result.labels").rows() == [(3,)]
 

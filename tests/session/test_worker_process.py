@@ -13,7 +13,7 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from coset.errors import CosetError, LimitReached, Mistake
+from coset.errors import CosetError, LimitReached, UserError
 from coset.session.worker_process import WorkerLimits, WorkerProcess
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="Landlock is Linux's")
@@ -157,6 +157,6 @@ def test_the_engine_refuses_by_itself(worker: WorkerProcess, tmp_path: Path, sta
 
 
 def test_errors_are_one_plain_sentence(worker: WorkerProcess, tmp_path: Path):
-    with pytest.raises(Mistake) as error:
+    with pytest.raises(UserError) as error:
         run(worker, "SELECT nonesuch FROM range(3) t(i)", tmp_path)
     assert "\n" not in str(error.value) and "nonesuch" in str(error.value) and "Binder Error" not in str(error.value)

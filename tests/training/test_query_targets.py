@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.inventory import COORDINATES
 from coset.identities.model import IdentityModel, load_model
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
@@ -135,7 +135,7 @@ def test_no_database_dominates_and_no_held_out_question_was_trained_on() -> None
 
 
 def test_a_corpus_without_training_questions_is_named() -> None:
-    with pytest.raises(Mistake, match="nothing to train on"):
+    with pytest.raises(UserError, match="nothing to train on"):
         targets([Question(("own", "four"), "x", ("customers",), ())])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.inventory import shipped_inventory
 from coset.training.corpora import read_written_questions
 from coset.training.objects import written_objects
@@ -71,7 +71,7 @@ def test_what_ships_is_large_and_uses_nearly_every_identity() -> None:
 )
 def test_a_broken_database_is_named_with_its_line(tmp_path: Path, change: dict[str, object], words: str) -> None:
     path = written(tmp_path, {"db": "one", "tables": [TABLE]}, {"db": "two", "tables": [TABLE | change]})
-    with pytest.raises(Mistake, match=words):
+    with pytest.raises(UserError, match=words):
         list(read_written(shipped_inventory(), path))
 
 
@@ -83,6 +83,6 @@ def test_written_questions_name_tables_by_their_columns(tmp_path: Path) -> None:
     questions = read_written_questions(path)
     first = next(questions)
     assert first.tables == ("a.b", "t") and first.columns[0] == ("a.b", "x")
-    with pytest.raises(Mistake, match="line 2 is not a written question"):
+    with pytest.raises(UserError, match="line 2 is not a written question"):
         next(questions)
     assert len(list(read_written_questions())) >= 1500

@@ -22,7 +22,7 @@ from coset.answering.named_results import NamedResult
 from coset.answering.prompts import AGENT, CALL_A_TOOL, LAST_STEP, MEND
 from coset.answering.quoting import one_line
 from coset.answering.records import Shape
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart
@@ -138,7 +138,7 @@ class Agent:
             return Ending(Proposal(text=reply.text, results=final, confidence=0), "", (told,), step)
         if self._silent > 1 and not self._called:
             model = self.exchange.model.choice.text
-            raise Mistake(f"the model '{model}' does not call tools: choose one that can with --model")
+            raise UserError(f"the model '{model}' does not call tools: choose one that can with --model")
         self._idle += 1
         self._say(CALL_A_TOOL)
         return None

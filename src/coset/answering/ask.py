@@ -17,7 +17,7 @@ from coset.answering.options import AskOptions, Verify
 from coset.answering.recorder import ForgetfulRecorder, Recorder
 from coset.answering.sitting import Sitting
 from coset.environment.configuration import Environment
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
 
@@ -62,9 +62,9 @@ async def ask_async(
 def checked_question(question: str) -> str:
     question = question.strip()
     if not question:
-        raise Mistake("the question is empty: write what you want to know")
+        raise UserError("the question is empty: write what you want to know")
     if len(question) > LONGEST_QUESTION:
-        raise Mistake(f"the question has {len(question):,} letters: ask with at most {LONGEST_QUESTION:,}")
+        raise UserError(f"the question has {len(question):,} letters: ask with at most {LONGEST_QUESTION:,}")
     return question
 
 
@@ -76,5 +76,5 @@ def check_models(environment: Environment, options: AskOptions) -> ModelChoices:
         return choices
     for choice in dict.fromkeys((choices.agent, choices.arbiter, choices.text)):
         if not has_price(choice):
-            raise Mistake(f"no price is known for '{choice.text}', so its cost cannot be limited: use --max-tokens")
+            raise UserError(f"no price is known for '{choice.text}', so its cost cannot be limited: use --max-tokens")
     return choices

@@ -12,7 +12,7 @@ from typing import Any
 
 from coset.answering.quoting import cell, one_line
 from coset.environment.family_names import naming_column, relation_name
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.lookup import resolve
 from coset.evidence.state import EvidenceState
 from coset.routing.cost import cost
@@ -59,7 +59,7 @@ def core_text(state: EvidenceState, budget: int = BUDGET) -> str:
 
 
 def core_recover(state: EvidenceState, what: str, budget: int = BUDGET) -> str:
-    """A table with all its columns, or what holds the words, at most `budget` tokens. Raises `Mistake` when nothing
+    """A table with all its columns, or what holds the words, at most `budget` tokens. Raises `UserError` when nothing
     does."""
     lines = _recovered(state, what)
     left, kept = budget - 20, 0
@@ -77,7 +77,7 @@ def _recovered(state: EvidenceState, what: str) -> list[str]:
     if reference is None:
         try:
             reference = resolve(state, what)
-        except Mistake:
+        except UserError:
             return _search(state, what, names)
     rows = state.rows(
         "SELECT * FROM tables WHERE reference = $1 OR reference = "
@@ -108,7 +108,7 @@ def _search(state: EvidenceState, words: str, names: dict[str, str]) -> list[str
     """Names, values and documents that hold all the words, plainly compared."""
     wanted = [word for word in words.lower().split() if word]
     if not wanted:
-        raise Mistake("say what to recover: a table, a column, or words to search by")
+        raise UserError("say what to recover: a table, a column, or words to search by")
     holds = "list_bool_and(list_transform($1::VARCHAR[], lambda w: contains(lower({}), w)))"
     found = [
         f"TABLE {names[row['reference']]}"
@@ -142,7 +142,9 @@ def _search(state: EvidenceState, words: str, names: dict[str, str]) -> list[str
         )
     ]
     if not found:
-        raise Mistake(f"no name, value or document holds '{one_line(words, 60)}': search by one word, or look with sql")
+        raise UserError(
+            f"no name, value or document holds '{one_line(words, 60)}': search by one word, or look with sql"
+        )
     return found
 
 

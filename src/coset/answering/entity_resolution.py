@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coset.answering.entity_pairs import LinkedPairs, link
-from coset.errors import LimitReached, Mistake
+from coset.errors import LimitReached, UserError
 from coset.evidence.duplicates import normalised
 from coset.evidence.state import EvidenceState
 from coset.session.local_tables import quoted
@@ -137,21 +137,21 @@ def clusters_of(rows: int, pairs: LinkedPairs) -> list[int]:
 def _plan(state: EvidenceState, reference: str, named_by: Sequence[str]) -> _Plan:
     tables = state.rows("SELECT * FROM tables WHERE reference = $1", [reference])
     if not tables:
-        raise Mistake(f"there is no table '{reference}' in the evidence: `coset sources` lists the tables")
+        raise UserError(f"there is no table '{reference}' in the evidence: `coset sources` lists the tables")
     table = tables[0]
     columns = state.rows("SELECT * FROM columns WHERE table_reference = $1 ORDER BY position", [reference])
     by_name = {row["name"].lower(): row for row in columns}
     if not named_by:
         signs = state.rows("SELECT columns FROM duplicates WHERE table_reference = $1", [reference])
         if not signs:
-            raise Mistake(
+            raise UserError(
                 f"no duplicates were diagnosed in '{reference}': say which columns name a thing, if some rows are one"
             )
         named_by = signs[0]["columns"]
     missing = [column for column in named_by if column.lower() not in by_name]
     if missing:
         known = ", ".join(row["name"] for row in columns)
-        raise Mistake(f"'{reference}' has no column '{missing[0]}': it has {known}")
+        raise UserError(f"'{reference}' has no column '{missing[0]}': it has {known}")
     named = [by_name[column.lower()] for column in named_by]
     keys = list(table["primary_key"]) or [row["name"] for row in columns if row["is_unique"]][:1]
     # Without a key of its own, a row is told by what names it: equal names then share a cluster, as they must.

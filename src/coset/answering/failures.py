@@ -1,7 +1,7 @@
 """What can go wrong with a model, in words for the person who asked, and with no secret in them.
 
-In: an error of the model library. Out: a `CosetError` of ours: a `Mistake` for what the user can mend (a wrong key, an
-unknown model, one that cannot call tools), a `ModelFailed` for the rest. A provider's own message is quoted only in
+In: an error of the model library. Out: a `CosetError` of ours: a `UserError` for what the user can mend (a wrong key,
+an unknown model, one that cannot call tools), a `ModelFailed` for the rest. A provider's own message is quoted only in
 short: it may repeat what was sent.
 """
 
@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from coset.answering.quoting import one_line
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)$", re.IGNORECASE)
 _NO_TOOLS = re.compile(
@@ -58,11 +58,11 @@ def plain(error: Exception, model: str, key_name: str, attempts: int) -> CosetEr
     said = _said(error)
     quoted = f" ({said})" if said else ""
     if _NO_TOOLS.search(said):
-        return Mistake(f"the model '{model}' cannot call tools{quoted}: choose one that can with --model")
+        return UserError(f"the model '{model}' cannot call tools{quoted}: choose one that can with --model")
     if isinstance(error, of_library.ModelAuthenticationError):
-        return Mistake(f"the provider of '{model}' refused the key: check {key_name}, and that it may use this model")
+        return UserError(f"the provider of '{model}' refused the key: check {key_name}, and that it may use this model")
     if isinstance(error, of_library.ModelNotFoundError):
-        return Mistake(f"the provider knows no model '{model}'{quoted}: check its name and the endpoint's address")
+        return UserError(f"the provider knows no model '{model}'{quoted}: check its name and the endpoint's address")
     if isinstance(error, of_library.ModelQuotaExceededError):
         return ModelFailed(f"the account for '{model}' has no quota left{quoted}: top it up or choose another --model")
     if isinstance(error, of_library.ModelContextWindowExceededError):
@@ -77,7 +77,7 @@ def plain(error: Exception, model: str, key_name: str, attempts: int) -> CosetEr
     if isinstance(error, of_library.ModelConnectionError):
         return ModelFailed(f"the provider of '{model}' cannot be reached{times}: check the address and the network")
     if isinstance(error, of_library.UserError):
-        return Mistake(f"the model '{model}' cannot be used: {one_line(without_secrets(str(error)), 200)}")
+        return UserError(f"the model '{model}' cannot be used: {one_line(without_secrets(str(error)), 200)}")
     return ModelFailed(f"the model '{model}' gave an answer that cannot be read{times}: choose another one")
 
 

@@ -70,9 +70,9 @@ def _kept(
 def _same_kind(error: CosetError) -> type[CosetError]:
     """A class with the same exit code whose only argument is its text."""
     from coset.answering.failures import ModelFailed
-    from coset.errors import Mistake
+    from coset.errors import UserError
 
-    return Mistake if isinstance(error, Mistake) else ModelFailed if isinstance(error, ModelFailed) else CosetError
+    return UserError if isinstance(error, UserError) else ModelFailed if isinstance(error, ModelFailed) else CosetError
 
 
 def _models(environment: Environment, options: AskOptions) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from coset.answering.failures import plain
-from coset.errors import MissingDependency, Mistake
+from coset.errors import MissingDependency, UserError
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
@@ -87,11 +87,11 @@ def choose_models(
     text: str | None = None,
     configured: Mapping[str, str] | None = None,
 ) -> ModelChoices:
-    """What the call names, else what `coset.yaml` names, else COSET_MODEL. Raises `Mistake` when there is none."""
+    """What the call names, else what `coset.yaml` names, else COSET_MODEL. Raises `UserError` when there is none."""
     configured = configured or {}
     main = agent or configured.get("agent") or os.environ.get(DEFAULT_MODEL)
     if not main:
-        raise Mistake(HOW_TO_SET)
+        raise UserError(HOW_TO_SET)
     # A model given for this call alone is meant for all of it: what the file says of the others yields to it.
     others = {} if agent else configured
     return ModelChoices(
@@ -108,7 +108,7 @@ def parse_model(text: str) -> ModelChoice:
         return _endpoint(text)
     provider, colon, name = text.partition(":")
     if not colon or not provider or not name.strip():
-        raise Mistake(f"'{text}' names no model: write provider:name, such as anthropic:NAME, or an address")
+        raise UserError(f"'{text}' names no model: write provider:name, such as anthropic:NAME, or an address")
     if provider == "ollama":
         return ModelChoice(text, provider, name, os.environ.get("OLLAMA_BASE_URL") or OLLAMA)
     return ModelChoice(text, provider, name)
@@ -122,14 +122,14 @@ def _endpoint(text: str) -> ModelChoice:
     except ValueError:
         good = False
     if not good:
-        raise Mistake("the address of the model is not one: write it like http://127.0.0.1:8080/v1#NAME")
+        raise UserError("the address of the model is not one: write it like http://127.0.0.1:8080/v1#NAME")
     if parts.username or parts.password or parts.query:
-        raise Mistake(f"the address of the model holds more than an address: put its key into {ENDPOINT_KEY} instead")
+        raise UserError(f"the address of the model holds more than an address: put its key into {ENDPOINT_KEY} instead")
     return ModelChoice(text, ENDPOINT, name, address.rstrip("/"))
 
 
 async def open_model(choice: ModelChoice, request_seconds: float) -> OpenModel:
-    """The model behind a choice. Raises `Mistake` for a missing key or an unknown provider. Nothing is sent, except
+    """The model behind a choice. Raises `UserError` for a missing key or an unknown provider. Nothing is sent, except
     that an endpoint without a name is asked which model it has."""
     missing = MissingDependency(f"the model '{choice.text}'", EXTRAS.get(choice.provider, "openai"))
     try:
@@ -139,7 +139,7 @@ async def open_model(choice: ModelChoice, request_seconds: float) -> OpenModel:
         raise missing from None
     names = KEYS.get(choice.provider, ())
     if names and not any(os.environ.get(name) for name in names):
-        raise Mistake(f"the model '{choice.text}' needs a key: set {choice.key_name} in the environment")
+        raise UserError(f"the model '{choice.text}' needs a key: set {choice.key_name} in the environment")
     try:
         model = await _own_endpoint(choice) if choice.base_url is not None else infer_model(choice.text)
     except ImportError:

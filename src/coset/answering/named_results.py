@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.result import Result
 
 PREFIX = "result_"
@@ -57,17 +57,17 @@ class NamedResults:
 
     def narrowed(self, name: str, columns: Sequence[str]) -> NamedResult:
         """A result with only these columns, in their order, under a name of its own. Nothing is run: its statement says
-        the same. Raises `Mistake` that lists the columns there are."""
+        the same. Raises `UserError` that lists the columns there are."""
         from coset.session.local_tables import quoted
 
         named = self.find(name)
         if named.result is None:
-            raise Mistake(f"'{name}' is known by its statement only: select the columns with sql")
+            raise UserError(f"'{name}' is known by its statement only: select the columns with sql")
         there = [column.lower() for column in named.result.columns]
         for column in columns:
             if there.count(column.lower()) != 1:
                 how = "has several columns" if column.lower() in there else "has no column"
-                raise Mistake(f"'{name}' {how} '{column}'; it has {', '.join(named.result.columns)}")
+                raise UserError(f"'{name}' {how} '{column}'; it has {', '.join(named.result.columns)}")
         places = list(dict.fromkeys(there.index(column.lower()) for column in columns))
         if places == list(range(len(there))):
             return named
@@ -82,11 +82,11 @@ class NamedResults:
         return self.ran(whole) or self.add(sql, whole, result)
 
     def find(self, name: str) -> NamedResult:
-        """A result by its name. Raises `Mistake` that lists the names there are."""
+        """A result by its name. Raises `UserError` that lists the names there are."""
         found = self.known.get(name.strip().lower())
         if found is None:
             names = ", ".join(self.known) or "there is none yet: run sql first"
-            raise Mistake(f"there is no result '{name}'; known: {names}")
+            raise UserError(f"there is no result '{name}'; known: {names}")
         return found
 
     def ran(self, whole: str) -> NamedResult | None:

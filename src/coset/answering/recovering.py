@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from coset.answering.core_evidence import core_recover
 from coset.environment.configuration import Environment
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.state import EvidenceState
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.recover import recover
@@ -29,7 +29,7 @@ class LearnedRecover:
         objects = self._known()
         try:
             return recover(objects, _reference(objects, what), budget).text
-        except Mistake:
+        except UserError:
             return search(objects, what, budget).text
 
     def holding(self, words: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ from coset.answering.answer import Mode
 from coset.answering.named_results import NamedResults
 from coset.answering.records import Records
 from coset.answering.usage import StepUsage
-from coset.errors import Mistake
+from coset.errors import UserError
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -59,7 +59,9 @@ class Sitting(BaseModel):
         try:
             return cls.model_validate_json(kept)
         except ValidationError:
-            raise Mistake("what was kept of this run is of another version of coset: ask the question again") from None
+            raise UserError(
+                "what was kept of this run is of another version of coset: ask the question again"
+            ) from None
 
     def conversation(self) -> list[ModelMessage]:
         from pydantic_ai.messages import ModelMessagesTypeAdapter

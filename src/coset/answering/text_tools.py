@@ -29,7 +29,7 @@ from coset.answering.text_operations import (
     facet_candidates,
 )
 from coset.environment.configuration import Environment
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.lookup import resolve
 from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
@@ -120,7 +120,7 @@ class TextTools:
         with EvidenceState.read(self._environment.state_folder) as state:
             try:
                 reference = resolve(state, written)
-            except Mistake:
+            except UserError:
                 # As SQL writes it, source.table; what is still unknown is told with the nearest names.
                 reference = resolve(state, written.replace(".", "/", 1))
             self._resolved += 1
@@ -152,7 +152,7 @@ class TextTools:
             for name in sorted(names):
                 try:
                     return facet_candidates(state, resolve(state, f"{name}.{column}"))
-                except Mistake:
+                except UserError:
                     continue  # Not a table of the environment, or not its column.
         return ()
 

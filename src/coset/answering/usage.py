@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from coset.errors import Mistake
+from coset.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.steps < 1:
-            raise Mistake(f"the limit of {self.steps} steps leaves none to answer in: allow at least 1")
+            raise UserError(f"the limit of {self.steps} steps leaves none to answer in: allow at least 1")
         if self.request_seconds <= 0:
-            raise Mistake("the time for a request to the model must be more than 0 seconds")
+            raise UserError("the time for a request to the model must be more than 0 seconds")
 
 
 @dataclass

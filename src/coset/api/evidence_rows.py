@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.lookup import resolve
 from coset.evidence.state import EvidenceState
 from coset.identities.inventory import Inventory
@@ -35,7 +35,7 @@ def memberships_table(state: EvidenceState, inventory: Inventory) -> pa.Table:
     widths = {"entity": len(inventory.entities), "attribute": len(inventory.attributes)}
     held = state.rows("SELECT DISTINCT coordinate, len(profile) AS width FROM memberships")
     if any(row["width"] != widths[row["coordinate"]] for row in held):
-        raise Mistake("the inventory has changed since the roles were realised: run `coset comprehend`")
+        raise UserError("the inventory has changed since the roles were realised: run `coset comprehend`")
     return state.connection.sql(
         "SELECT reference, CASE WHEN is_table THEN 'table' ELSE 'column' END AS object, coordinate, identity, "
         "membership, runner_up, runner_up_membership, CASE WHEN radius < 0 THEN 'inf'::DOUBLE ELSE radius END AS "
@@ -78,10 +78,10 @@ def _touching(objects: StateObjects, about: str) -> Sequence[RelationFacts]:
 
 def reference_of(objects: StateObjects, written: str) -> str:
     """The full reference behind what somebody wrote: a reference or a short form of it, or a name as SQL has it
-    (`shop.orders`, `shop.orders.amount`). Raises `Mistake` with the nearest references when it is none."""
+    (`shop.orders`, `shop.orders.amount`). Raises `UserError` with the nearest references when it is none."""
     wanted = written.strip().strip("[]").strip()
     if not wanted:
-        raise Mistake("nothing is named: give a reference, such as one that a view shows in brackets")
+        raise UserError("nothing is named: give a reference, such as one that a view shows in brackets")
     bare = wanted.replace('"', "").lower()
     for reference, table in objects.tables.items():
         sql_name = table.sql_name.replace('"', "").lower()

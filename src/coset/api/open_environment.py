@@ -22,7 +22,7 @@ from coset.api.shown import Answered, Rows, SqlResult, View, html_table
 from coset.api.state_access import StateAccess
 from coset.api.teaching import Teaching, revoke_statement, teach_role
 from coset.environment.configuration import load_environment
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.evidence.state import EvidenceState
 from coset.identities.inventory import load_inventory
 from coset.routing.objects_of_state import StateObjects
@@ -130,10 +130,10 @@ class OpenEnvironment:
             objects = self._read_objects()
             try:
                 return recover(objects, reference_of(objects, reference), budget)
-            except Mistake as mistake:
+            except UserError as mistake:
                 try:  # Joins and documents have references of their own.
                     return recover(objects, reference, budget)
-                except Mistake:
+                except UserError:
                     raise mistake from None
 
     def search(self, words: str, budget: int = BUDGET) -> Recovered:
@@ -256,7 +256,7 @@ class OpenEnvironment:
             try:
                 chosen = AskOptions(model=model, **options)
             except TypeError as error:
-                raise Mistake(f"ask has no such option: {error}") from None
+                raise UserError(f"ask has no such option: {error}") from None
             with self._sessions.lent(call) as session, self._state.reading():
                 return ask_and_tell(question, self.environment, chosen, session, call)
 

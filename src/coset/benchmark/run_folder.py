@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from coset.benchmark.attempts import Attempt, Key
 from coset.benchmark.written_values import proper
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 SETTINGS, ATTEMPTS = "run.json", "attempts.jsonl"
 INLINE_LETTERS = 10_000
@@ -31,18 +31,18 @@ VERSION = 1
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process. Raises `Mistake` when another one does."""
+    """Hold a folder for this process. Raises `UserError` when another one does."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise Mistake(f"cannot write to '{folder}' ({error.strerror}): name another folder with --out") from None
+        raise UserError(f"cannot write to '{folder}' ({error.strerror}): name another folder with --out") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             who = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
-            raise Mistake(
+            raise UserError(
                 f"another run (process {who}) is writing to '{folder}': wait for it, or name another folder with --out"
             ) from None
         os.ftruncate(descriptor, 0)
@@ -84,9 +84,9 @@ class RunFolder:
 
     @classmethod
     def read(cls, folder: Path) -> RunFolder:
-        """A run that is there. Raises `Mistake` when there is none."""
+        """A run that is there. Raises `UserError` when there is none."""
         if not (folder / SETTINGS).is_file():
-            raise Mistake(f"'{folder}' holds no run: it has no {SETTINGS}")
+            raise UserError(f"'{folder}' holds no run: it has no {SETTINGS}")
         run = cls(folder)
         run._read()
         return run
@@ -151,14 +151,14 @@ class RunFolder:
         for key, value in settings.items():
             if key != "notes" and self.settings.get(key) != value:
                 had, has = json.dumps(self.settings.get(key)), json.dumps(value)
-                raise Mistake(f"{where} with another {key} ({had}, not {has}): {what_to_do}")
+                raise UserError(f"{where} with another {key} ({had}, not {has}): {what_to_do}")
         changed = [name for name, mark in questions.items() if self.questions.get(name, mark) != mark]
         datasets = {name.rpartition("/")[0] for name in questions}
         gone = [name for name in self.questions if name.rpartition("/")[0] in datasets and name not in questions]
         for names, how in ((changed, "changed"), (gone, "is gone")):
             if names:
                 more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-                raise Mistake(
+                raise UserError(
                     f"{where} whose question {names[0]}{more} {how} since: its {len(self.attempts)} attempts stay as "
                     "they are; name another folder with --out"
                 )
@@ -170,9 +170,9 @@ class RunFolder:
             self.texts = dict(content["texts"])
             version = int(content["version"])
         except (OSError, ValueError, KeyError, TypeError):
-            raise Mistake(f"'{self.folder / SETTINGS}' cannot be read: name another folder with --out") from None
+            raise UserError(f"'{self.folder / SETTINGS}' cannot be read: name another folder with --out") from None
         if version > VERSION:
-            raise Mistake(f"'{self.folder}' was written by a newer coset: upgrade this one, or name another --out")
+            raise UserError(f"'{self.folder}' was written by a newer coset: upgrade this one, or name another --out")
         try:
             lines = (self.folder / ATTEMPTS).read_bytes().splitlines()
         except FileNotFoundError:

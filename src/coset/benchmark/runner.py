@@ -18,7 +18,7 @@ from coset.benchmark.attempt_process import AttemptPlace, AttemptProcess
 from coset.benchmark.attempting import Outcome, Request
 from coset.benchmark.attempts import Attempt, Judgement, Task
 from coset.benchmark.run_folder import RunFolder
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 if TYPE_CHECKING:
     from coset.answering.ask import AskOptions
@@ -168,7 +168,7 @@ class _Going:
             return
         self._failures.append(outcome.error)
         if len(self._failures) >= SAME_FAILURES:
-            kind = Mistake if outcome.error_kind == "Mistake" else CosetError
+            kind = UserError if outcome.error_kind == "UserError" else CosetError
             raise kind(
                 f"the first {SAME_FAILURES} attempts failed alike: {outcome.error} "
                 "(they are kept as failed; with --retry-failed the same command asks them again)"

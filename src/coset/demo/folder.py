@@ -13,7 +13,7 @@ from coset.demo.company import Company
 from coset.demo.departments import write_atlas, write_beacon
 from coset.demo.shared_files import POLICY, write_dump, write_json_lines, write_office
 from coset.environment.configuration import FILE_NAME
-from coset.errors import Mistake
+from coset.errors import UserError
 
 MARK = ".coset-demo"
 """Says that the folder is a demo, and of which company."""
@@ -61,22 +61,22 @@ def prepare_folder(folder: Path, company: Company, *, as_dump: bool | None = Non
         _clear(folder)
         _write(company, folder, can_read_dumps() if as_dump is None else as_dump)
     except OSError as error:
-        raise Mistake(f"cannot write the demo to '{folder}': {error.strerror or error}") from error
+        raise UserError(f"cannot write the demo to '{folder}': {error.strerror or error}") from error
     return True
 
 
 def check_folder(folder: Path, which: str) -> None:
-    """A `Mistake` where the folder cannot take this company: it holds other files, or another company."""
+    """A `UserError` where the folder cannot take this company: it holds other files, or another company."""
     if folder.exists() and not folder.is_dir():
-        raise Mistake(f"'{folder}' is a file: name a new or empty folder for the demo")
+        raise UserError(f"'{folder}' is a file: name a new or empty folder for the demo")
     if not folder.exists() or not any(folder.iterdir()):
         return
     mark = folder / MARK
     if not mark.is_file():
-        raise Mistake(f"'{folder}' is not empty: name a new or empty folder for the demo")
+        raise UserError(f"'{folder}' is not empty: name a new or empty folder for the demo")
     there = mark.read_text(encoding="utf-8").strip()
     if there != which:
-        raise Mistake(f"'{folder}' holds the demo company of {there}: name another folder for {which}")
+        raise UserError(f"'{folder}' holds the demo company of {there}: name another folder for {which}")
 
 
 def _clear(folder: Path) -> None:

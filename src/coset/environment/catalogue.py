@@ -21,7 +21,7 @@ from typing import Any
 from coset.environment.configuration import Environment
 from coset.environment.source import EMPTY, HIDDEN, NO_TABLE, Column, ForeignKey, Source, SourceSettings, Table
 from coset.environment.sources import open_source
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 LISTING_VERSION = 2
 
@@ -101,13 +101,13 @@ class Catalogue:
     def find(self, parts: tuple[str, ...]) -> tuple[Source, Table]:
         """The table that `source.table` or `source.schema.table` names, ignoring case, with its source.
 
-        Raises `Mistake` with the nearest names when there is none, and the source's own problem when it is down.
+        Raises `UserError` with the nearest names when there is none, and the source's own problem when it is down.
         """
         found = self.look_up(parts)
         if found is None:
             written = ".".join(parts)
             listing = self._listing(parts[0], written, parts)
-            raise Mistake(self._no_such_table(listing, written, parts, self._names_of(listing)))
+            raise UserError(self._no_such_table(listing, written, parts, self._names_of(listing)))
         return found
 
     def look_up(self, parts: tuple[str, ...]) -> tuple[Source, Table] | None:
@@ -132,7 +132,7 @@ class Catalogue:
             ]
             hint = f"; did you mean {' or '.join(holders[:3])}?" if holders else ""
             known = ", ".join(self.listings)
-            raise Mistake(
+            raise UserError(
                 f"there is no table '{written}': tables are named source.table, the sources are {known}{hint}"
             )
         if listing.problem:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from coset.environment.locations import recognise
 from coset.environment.secrets import SECRETS_FILE, fill, passwords_of, read_secrets_file
 from coset.environment.source import Limits, SourceSettings
-from coset.errors import Mistake
+from coset.errors import UserError
 
 FILE_NAME = "coset.yaml"
 STATE_FOLDER = ".coset"
@@ -115,20 +115,20 @@ class Environment:
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
         except OSError as error:
-            raise Mistake(
+            raise UserError(
                 f"cannot write to '{self.state_folder}', where coset keeps copies and listings: "
                 f"make it writable, or name another state_folder in {self.path.name}"
             ) from error
 
     def settings(self, name: str) -> SourceSettings:
-        """The settings of one source with its secrets filled in. Raises `Mistake` when one is missing."""
+        """The settings of one source with its secrets filled in. Raises `UserError` when one is missing."""
         from coset.environment.sources import KINDS
 
         entry = self.sources[name]
         filled = fill(entry.location, read_secrets_file(self.secrets_file))
         location = recognise(filled.text, self.path.parent, entry.kind)
         if location.kind not in KINDS:
-            raise Mistake(f"source '{name}': '{location.kind}' is not a known kind; known are {', '.join(KINDS)}")
+            raise UserError(f"source '{name}': '{location.kind}' is not a known kind; known are {', '.join(KINDS)}")
         changed = {key: value for key, value in entry.limits.model_dump().items() if value is not None}
         return SourceSettings(
             name=name,
@@ -151,7 +151,7 @@ class Environment:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise Mistake(f"source '{name}': cannot read its description file '{entry.description_file}'") from error
+            raise UserError(f"source '{name}': cannot read its description file '{entry.description_file}'") from error
         return f"{entry.description}\n\n{text}" if entry.description else text
 
 
@@ -161,7 +161,7 @@ def find_environment_file(start: Path | None = None) -> Path:
     for candidate in (folder, *folder.parents):
         if (candidate / FILE_NAME).is_file():
             return candidate / FILE_NAME
-    raise Mistake(f"there is no {FILE_NAME} here or above: make one with `coset init name=location ...`")
+    raise UserError(f"there is no {FILE_NAME} here or above: make one with `coset init name=location ...`")
 
 
 def load_environment(path: Path | str | None = None) -> Environment:
@@ -171,9 +171,9 @@ def load_environment(path: Path | str | None = None) -> Environment:
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise Mistake(f"there is no environment file at '{file}'") from None
+        raise UserError(f"there is no environment file at '{file}'") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise Mistake(f"cannot read '{file}': {error}") from error
+        raise UserError(f"cannot read '{file}': {error}") from error
     return parse_environment(text, file)
 
 
@@ -183,20 +183,20 @@ def parse_environment(text: str, file: Path) -> Environment:
         content = yaml.load(text, Loader=_LoaderWithoutDuplicates)  # noqa: S506 - a SafeLoader subclass
     except yaml.MarkedYAMLError as error:
         where = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise Mistake(f"{file.name}{where}: {error.problem or 'is not valid YAML'}") from error
+        raise UserError(f"{file.name}{where}: {error.problem or 'is not valid YAML'}") from error
     except yaml.YAMLError as error:
-        raise Mistake(f"{file.name} is not valid YAML: {error}") from error
+        raise UserError(f"{file.name} is not valid YAML: {error}") from error
     try:
         entry = EnvironmentEntry.model_validate(content if content is not None else {})
     except ValidationError as error:
-        raise Mistake(f"{file.name}: {'; '.join(_plain(problem) for problem in error.errors())}") from None
+        raise UserError(f"{file.name}: {'; '.join(_plain(problem) for problem in error.errors())}") from None
     problems = _name_problems(entry) + [
         f"source '{name}' holds a password: put it in the environment and write ${{NAME}} in its place"
         for name, source in entry.sources.items()
         if any("${" not in password for password in passwords_of(source.location))
     ]
     if problems:
-        raise Mistake(f"{file.name}: {'; '.join(problems)}")
+        raise UserError(f"{file.name}: {'; '.join(problems)}")
     state = file.parent / (entry.state_folder or STATE_FOLDER)
     secrets = file.parent / entry.secrets_file if entry.secrets_file else state / SECRETS_FILE
     own = file.parent / entry.identities if entry.identities else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from coset.errors import Mistake
+from coset.errors import UserError
 
 SCHEMES = {
     "postgresql": "postgresql",
@@ -43,7 +43,7 @@ def recognise(location: str, folder: Path, kind: str | None = None) -> Location:
             return Location(kind or SCHEMES[scheme], location)
         if scheme not in PATH_SCHEMES:
             known = ", ".join(f"{name}://" for name in (*SCHEMES, *PATH_SCHEMES))
-            raise Mistake(f"'{scheme}://' is not a kind of source that coset knows; it knows {known} and paths")
+            raise UserError(f"'{scheme}://' is not a kind of source that coset knows; it knows {known} and paths")
         kind = kind or PATH_SCHEMES[scheme]
         # sqlite:///relative and sqlite:////absolute, as SQLAlchemy writes them; file:///absolute as browsers do.
         location = rest[1:] if rest.startswith("/") and scheme != "file" else rest
@@ -61,12 +61,12 @@ def _check_url(location: str) -> None:
     except ValueError:
         # Neither the URL nor Python's words for it are repeated: both may hold a password.
         scheme = location.partition("://")[0]
-        raise Mistake(f"the {scheme}:// URL is not well-formed: write {scheme}://user@host:port/database") from None
+        raise UserError(f"the {scheme}:// URL is not well-formed: write {scheme}://user@host:port/database") from None
 
 
 def _kind_of_path(path: Path) -> str:
     if not path.exists():
-        raise Mistake(f"there is no file or folder at '{path}'")
+        raise UserError(f"there is no file or folder at '{path}'")
     if path.is_dir():
         has_bson = any(path.glob("*.bson")) or any(path.glob("*.bson.gz"))
         return "mongodump" if has_bson or any(path.glob("*/*.bson")) or any(path.glob("*/*.bson.gz")) else "files"
@@ -77,7 +77,7 @@ def _kind_of_path(path: Path) -> str:
     if head[8:12] == b"DUCK":
         return "duckdb"
     if head.startswith(b"PGDMP"):
-        raise Mistake(
+        raise UserError(
             f"'{path.name}' is a pg_dump archive; coset reads plain dumps: pg_restore -f dump.sql '{path.name}'"
         )
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
@@ -87,11 +87,11 @@ def _kind_of_path(path: Path) -> str:
     if name_suffix == ".sql" or b"PostgreSQL database dump" in head:
         return "postgresql_dump"
     if name_suffix == ".bson":
-        raise Mistake(f"'{path.name}' is one collection of a MongoDB dump: name the folder that holds it")
+        raise UserError(f"'{path.name}' is one collection of a MongoDB dump: name the folder that holds it")
     if name_suffix in {".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb"}:
         what = "is empty" if not head else "is neither a SQLite nor a DuckDB database"
-        raise Mistake(f"'{path.name}' {what}; if it is one, it is damaged")
-    raise Mistake(
+        raise UserError(f"'{path.name}' {what}; if it is one, it is damaged")
+    raise UserError(
         f"'{path.name}' is of no kind that coset knows: name a database URL, a SQLite or DuckDB file, a plain pg_dump, "
         "a mongodump folder, or CSV, TSV, JSON, JSONL, Parquet or Excel files"
     )

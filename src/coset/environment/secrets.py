@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-from coset.errors import Mistake
+from coset.errors import UserError
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 SECRETS_FILE = "secrets.env"
@@ -39,7 +39,7 @@ def read_secrets_file(path: Path) -> dict[str, str]:
             continue
         name, separator, value = line.partition("=")
         if not separator or not REFERENCE.fullmatch("${" + name.strip() + "}"):
-            raise Mistake(f"{path.name}, line {number}: expected NAME=value")
+            raise UserError(f"{path.name}, line {number}: expected NAME=value")
         values[name.strip()] = value.strip().strip("\"'")
     return values
 
@@ -64,7 +64,7 @@ def fill(text: str, values: Mapping[str, str]) -> Filled:
     found = {name: os.environ.get(name, values.get(name)) for name in names}
     missing = sorted(name for name, value in found.items() if value is None)
     if missing:
-        raise Mistake(
+        raise UserError(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set: "
             f"set it in the environment or write {missing[0]}=... to the secrets file"
         )

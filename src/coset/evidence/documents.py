@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from coset.environment.source import SourceSettings, Table
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.objects import Reference
 from coset.evidence.state.rows import document
 
@@ -34,7 +34,7 @@ def file_documents(source: str, path: Path, tables: Iterable[Table]) -> list[dic
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Mistake(f"source '{source}': cannot read its document '{path.name}'") from error
+        raise UserError(f"source '{source}': cannot read its document '{path.name}'") from error
     if path.suffix.lower() in {".yml", ".yaml"}:
         return _dbt_documents(source, path, text, {table.name.lower(): table for table in tables})
     return [document(f"{source}#{path.name}", None, source, "file", path.name, text, "stated")]
@@ -44,7 +44,7 @@ def _dbt_documents(source: str, path: Path, text: str, tables: Mapping[str, Tabl
     try:
         content = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise Mistake(f"source '{source}': '{path.name}' is not valid YAML") from error
+        raise UserError(f"source '{source}': '{path.name}' is not valid YAML") from error
     content = content if isinstance(content, dict) else {}
     models = list(content.get("models") or [])
     for group in content.get("sources") or []:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.state import EvidenceState
 
 
 def resolve(state: EvidenceState, written: str) -> str:
-    """The full reference that a short form means. Raises `Mistake` with the nearest ones when it is none or several."""
+    """The full reference that a short form means; `UserError` with the nearest ones when it is none or several."""
     known = references(state)
     by_lower = {reference.lower(): reference for reference in known}
     wanted = written.strip().lower()
@@ -25,10 +25,10 @@ def resolve(state: EvidenceState, written: str) -> str:
     if len(shortest) == 1:
         return shortest[0]
     if shortest:
-        raise Mistake(f"'{written}' may be {' or '.join(shortest[:4])}: say which")
+        raise UserError(f"'{written}' may be {' or '.join(shortest[:4])}: say which")
     near = difflib.get_close_matches(wanted, list(by_lower), n=3, cutoff=0.4)
     hint = f"; did you mean {' or '.join(by_lower[name] for name in near)}?" if near else ""
-    raise Mistake(f"nothing known is called '{written}'{hint}")
+    raise UserError(f"nothing known is called '{written}'{hint}")
 
 
 def references(state: EvidenceState) -> list[str]:
@@ -55,7 +55,7 @@ def everything_about(state: EvidenceState, reference: str) -> dict[str, Any]:
             known.update(kind=kind)
             known.update(found)
             return known
-    raise Mistake(f"nothing is known of '{reference}'")
+    raise UserError(f"nothing is known of '{reference}'")
 
 
 def _notes(state: EvidenceState, reference: str) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from coset.errors import Mistake
+from coset.errors import UserError
 
 Coordinate = Literal["entity", "attribute"]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -60,7 +60,7 @@ class Inventory:
         return {(c, identity.id): n for c in COORDINATES for n, identity in enumerate(self.of(c))}
 
     def position(self, coordinate: Coordinate, written: str) -> int:
-        """Where an identity stands in its coordinate. Raises `Mistake` with the nearest ids for one that is unknown."""
+        """Where an identity stands in its coordinate; `UserError` with the nearest ids for one that is unknown."""
         wanted = written.strip().lower().replace(" ", "_").replace("-", "_")
         found = self._positions.get((coordinate, wanted))
         if found is not None:
@@ -70,7 +70,7 @@ class Inventory:
                 return number
         near = difflib.get_close_matches(wanted, self.ids(coordinate), n=3, cutoff=0.4)
         hint = f"; did you mean {' or '.join(near)}?" if near else "; `coset identities --all` lists them"
-        raise Mistake(f"'{written}' is no {coordinate} of the inventory{hint}")
+        raise UserError(f"'{written}' is no {coordinate} of the inventory{hint}")
 
     def role(self, written: str) -> dict[Coordinate, int]:
         """What `customer.identifier`, `customer.` , `.identifier` or a single id means."""
@@ -85,20 +85,20 @@ class Inventory:
             for coordinate in COORDINATES:
                 try:
                     single[coordinate] = self.position(coordinate, parts[0])
-                except Mistake:
+                except UserError:
                     continue
             if len(single) == 1:
                 return single
             if len(single) == 2:
-                raise Mistake(
+                raise UserError(
                     f"'{parts[0]}' is an entity and an attribute: write '{parts[0]}.' for the entity or '.{parts[0]}'"
                 )
             near = difflib.get_close_matches(
                 parts[0].lower(), [*self.ids("entity"), *self.ids("attribute")], n=3, cutoff=0.4
             )
             hint = f"; did you mean {' or '.join(near)}?" if near else "; `coset identities --all` lists them"
-            raise Mistake(f"'{written}' is no identity of the inventory{hint}")
-        raise Mistake(f"'{written}' is no role: write entity.attribute, such as customer.identifier")
+            raise UserError(f"'{written}' is no identity of the inventory{hint}")
+        raise UserError(f"'{written}' is no role: write entity.attribute, such as customer.identifier")
 
 
 class _IdentityEntry(BaseModel):
@@ -130,7 +130,7 @@ def load_inventory(own: Path | None = None) -> Inventory:
         try:
             written = own.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise Mistake(f"the inventory '{own}' cannot be read: {error}") from None
+            raise UserError(f"the inventory '{own}' cannot be read: {error}") from None
         parts.append(_parse(written, f"'{own.name}'"))
         origins.append(f"'{own.name}'")
     return _build(parts, origins)
@@ -146,14 +146,14 @@ def _parse(text: str, origin: str) -> _InventoryFile:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line if mark else text.count("\n", 0, getattr(error, "position", 0))
-        raise Mistake(f"the inventory {origin} is not valid YAML: {_problem(error)} (line {line + 1})") from None
+        raise UserError(f"the inventory {origin} is not valid YAML: {_problem(error)} (line {line + 1})") from None
     if not isinstance(content, dict):
-        raise Mistake(f"the inventory {origin} holds no lists 'entities:' and 'attributes:'")
+        raise UserError(f"the inventory {origin} holds no lists 'entities:' and 'attributes:'")
     try:
         return _InventoryFile.model_validate(content)
     except ValidationError as error:
         problems = [_plain(item["loc"], item["type"], item["msg"], content) for item in error.errors()]
-        raise Mistake(f"the inventory {origin} has mistakes: {'; '.join(problems[:10])}") from None
+        raise UserError(f"the inventory {origin} has mistakes: {'; '.join(problems[:10])}") from None
 
 
 def _problem(error: yaml.YAMLError) -> str:
@@ -217,7 +217,7 @@ def _build(parts: Sequence[_InventoryFile], origins: Sequence[str]) -> Inventory
         problems += _parent_problems(coordinate, identities)
         coordinates.append(tuple(identities))
     if problems:
-        raise Mistake(f"the inventory has mistakes: {'; '.join(problems)}")
+        raise UserError(f"the inventory has mistakes: {'; '.join(problems)}")
     return Inventory(*coordinates)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from coset.errors import Mistake
+from coset.errors import UserError
 
 CHUNK = 1 << 22
 
@@ -20,7 +20,7 @@ CHUNK = 1 << 22
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file with the numbers of their lines; blank lines are passed over."""
     if not path.exists():
-        raise Mistake(f"'{path.name}' is not in '{path.parent}'")
+        raise UserError(f"'{path.name}' is not in '{path.parent}'")
     try:
         with pa.input_stream(str(path), compression="zstd" if path.suffix == ".zst" else None) as stream:
             rest, number = b"", 0
@@ -33,14 +33,14 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if rest.strip():
                 yield number + 1, _object(rest, path, number + 1)
     except OSError as error:
-        raise Mistake(f"'{path.name}' cannot be read: {error}") from None
+        raise UserError(f"'{path.name}' cannot be read: {error}") from None
 
 
 def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except ValueError as error:
-        raise Mistake(f"'{path.name}' line {number} is not valid JSON: {error}") from None
+        raise UserError(f"'{path.name}' line {number} is not valid JSON: {error}") from None
     if not isinstance(value, dict):
-        raise Mistake(f"'{path.name}' line {number} is not an object")
+        raise UserError(f"'{path.name}' line {number} is not an object")
     return value

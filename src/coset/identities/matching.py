@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.inventory import COORDINATES, Coordinate
 from coset.identities.json_lines import json_lines
 from coset.identities.model import IdentityModel
@@ -75,10 +75,10 @@ def read_attributes(path: Path) -> list[Attribute]:
     for number, entry in json_lines(path):
         attribute = _attribute(entry, path, number)
         if attribute.id in found:
-            raise Mistake(f"'{path.name}' line {number}: the attribute '{attribute.id}' is there twice")
+            raise UserError(f"'{path.name}' line {number}: the attribute '{attribute.id}' is there twice")
         found[attribute.id] = attribute
     if not found:
-        raise Mistake(f"'{path.name}' holds no attribute")
+        raise UserError(f"'{path.name}' holds no attribute")
     return list(found.values())
 
 
@@ -183,7 +183,7 @@ def _attribute(entry: dict[str, Any], path: Path, number: int) -> Attribute:
             str(entry.get("type") or ""), tuple(str(sample) for sample in entry.get("samples") or ()),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Mistake(
+        raise UserError(
             f"'{path.name}' line {number} is no attribute (it needs attribute, table and column): {error!r}"
         ) from None
 

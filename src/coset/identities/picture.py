@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.state import EvidenceState
 from coset.identities.inventory import Coordinate, Inventory
 from coset.identities.prototypes import Array
@@ -63,7 +63,7 @@ def places(state: EvidenceState, coordinate: Coordinate) -> Places:
         "FROM memberships WHERE coordinate = $1 ORDER BY reference", params=[coordinate],
     ).to_arrow_table()  # fmt: skip
     if not rows.num_rows:
-        raise Mistake("there is nothing to draw: no object has a role in this coordinate")
+        raise UserError("there is nothing to draw: no object has a role in this coordinate")
     identities, bank = store.banks(coordinate)[int(rows.column("bank").to_numpy().max())]
     embeddings = rows.column("embedding").combine_chunks().flatten().to_numpy().reshape(rows.num_rows, -1)
     played = rows.column("identity").to_pylist()

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.lookup import resolve
 from coset.evidence.state import EvidenceState
 from coset.evidence.state.rows import now
@@ -73,7 +73,7 @@ class IdentityStore:
     def revoke(self, number: int) -> dict[str, Any]:
         rows = self.state.rows("SELECT * FROM taught WHERE number = $1", [number])
         if not rows:
-            raise Mistake(f"there is no statement {number}: `coset teach --list` shows them")
+            raise UserError(f"there is no statement {number}: `coset teach --list` shows them")
         self.state.connection.execute("DELETE FROM taught WHERE number = $1", [number])
         return rows[0]
 
@@ -209,13 +209,13 @@ class IdentityStore:
 
     def require(self) -> None:
         if self.state.meta("identity_model") is None:
-            raise Mistake("no identities are realised yet: run `coset comprehend`")
+            raise UserError("no identities are realised yet: run `coset comprehend`")
 
     def resolve_object(self, written: str) -> str:
-        """The full reference of an object that has a role; else `Mistake`, with the nearest references."""
+        """The full reference of an object that has a role; else `UserError`, with the nearest references."""
         reference = resolve(self.state, written)
         if not self.state.rows("SELECT 1 FROM memberships WHERE reference = $1 LIMIT 1", [reference]):
-            raise Mistake(f"'{reference}' has no role: roles are for tables, columns, nested paths and facets")
+            raise UserError(f"'{reference}' has no role: roles are for tables, columns, nested paths and facets")
         return reference
 
     def _append(self, table: str, rows: pa.Table) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.inventory import Inventory
 from coset.routing.anchor_text import unfound_lines
 from coset.routing.choice import ChoiceSettings, Wanted, choose
@@ -47,7 +47,7 @@ def materialise(
     budget: int = DEFAULT_BUDGET,
     settings: ChoiceSettings | None = None,
 ) -> EvidenceView:
-    """V_B(D, q). Raises `Mistake` with the least budget when not even one object fits."""
+    """V_B(D, q). Raises `UserError` with the least budget when not even one object fits."""
     ordered = sorted(anchors, key=lambda each: (-each.score, *_order(each)))
     wanted = choose(demand, ordered, scores, objects, inventory, settings or ChoiceSettings())
     return view_of(wanted, ordered, objects, budget)
@@ -59,7 +59,7 @@ def view_of(wanted: Wanted, anchors: Sequence[Anchor], objects: StateObjects, bu
     if not wanted.matched:
         return _without_match(making)
     if budget < (least := _least(making)):
-        raise Mistake(f"a budget of {budget} tokens holds not even one object: this question needs at least {least}")
+        raise UserError(f"a budget of {budget} tokens holds not even one object: this question needs at least {least}")
     making.draft.spent = _scaffold(making)
     _take_sources(making)
     cover(making)
@@ -121,7 +121,7 @@ def _within_budget(making: Making) -> EvidenceView:
             weakest = min(draft.columns.values(), key=lambda each: (each.score, each.facts.reference))
             del draft.columns[weakest.facts.reference]
         else:
-            raise Mistake(f"a budget of {making.budget} tokens is too small: give at least {view.cost}")
+            raise UserError(f"a budget of {making.budget} tokens is too small: give at least {view.cost}")
         view = _finished(making)
     return view
 
@@ -213,7 +213,7 @@ def _without_match(making: Making) -> EvidenceView:
         view = replace(view, unfound=())
     total = cost(view_text(view))
     if total > making.budget:
-        raise Mistake(f"a budget of {making.budget} tokens holds no view at all: give at least {total}")
+        raise UserError(f"a budget of {making.budget} tokens holds no view at all: give at least {total}")
     return replace(view, cost=total)
 
 

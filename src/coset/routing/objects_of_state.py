@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from coset.environment.family_names import ACROSS_SCHEMAS, naming_column, relation_name
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.state import EvidenceState
 from coset.evidence.state.evidence_state import FILE_NAME
 from coset.identities.inventory import Coordinate
@@ -89,7 +89,7 @@ class StateObjects:
             try:
                 yield state
             except duckdb.CatalogException:
-                raise Mistake("the evidence state is of an older coset: run `coset comprehend`") from None
+                raise UserError("the evidence state is of an older coset: run `coset comprehend`") from None
             finally:
                 self._kept = None
 

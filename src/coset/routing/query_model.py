@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.identities.encoder import gelu
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import IdentityModel
@@ -153,7 +153,7 @@ def question_vectors(questions: Sequence[str], text_encoder: TextEncoder) -> NDA
         windows = windows_of(question)
         if not windows:
             where = f"question {number + 1}" if len(questions) > 1 else "the question"
-            raise Mistake(f"{where} is empty: ask for something in words")
+            raise UserError(f"{where} is empty: ask for something in words")
         parts = np.vstack([text_encoder.encode([window]) for window in windows])
         middle = parts.mean(axis=0)
         found.append(parts[0] if len(parts) == 1 else middle / max(float(np.linalg.norm(middle)), 1e-12))

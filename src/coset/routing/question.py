@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.text_encoder import TextEncoder, Vectors
 from coset.routing.query_model import windows_of
 
@@ -30,7 +30,7 @@ class EncodedQuestion:
 def encode_question(text: str, encoder: TextEncoder) -> EncodedQuestion:
     windows = windows_of(text)[:MOST_WINDOWS]
     if not windows:
-        raise Mistake("the question is empty: ask for something in words")
+        raise UserError("the question is empty: ask for something in words")
     parts = [encoder.encode_words(window) for window in windows]
     if len(parts) == 1:
         return EncodedQuestion(text, *parts[0])

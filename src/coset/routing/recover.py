@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.lookup import resolve
 from coset.routing.cost import cost, lines_cost
 from coset.routing.data_as_text import literal, one_line, percent, runnable
@@ -58,7 +58,7 @@ def recover(objects: StateObjects, written: str, budget: int = DEFAULT_BUDGET) -
     """All that is known of what `written` refers to, within the budget."""
     wanted = written.strip()
     if not wanted:
-        raise Mistake("nothing to recover: give a reference, such as one that a view shows in brackets")
+        raise UserError("nothing to recover: give a reference, such as one that a view shows in brackets")
     relations = {relation.reference: relation for relation in objects.relations}
     if wanted in relations:
         return bounded(wanted, "join", _relation(objects, relations[wanted]), budget)
@@ -74,14 +74,14 @@ def recover(objects: StateObjects, written: str, budget: int = DEFAULT_BUDGET) -
         table = objects.table_of(reference)
         column = next((each for each in objects.columns(table or "") if each.reference == reference), None)
         if column is None:
-            raise Mistake(f"nothing is known of '{written}'")
+            raise UserError(f"nothing is known of '{written}'")
         return bounded(reference, column.kind, _column(objects, column), budget)
 
 
 def bounded(reference: str, kind: str, sections: Sequence[Section], budget: int) -> Recovered:
     """Of each section in order as many lines as the budget still holds; the rest is counted."""
     if budget < LEAST_BUDGET:
-        raise Mistake(f"a budget of {budget} tokens is too small: give at least {LEAST_BUDGET}")
+        raise UserError(f"a budget of {budget} tokens is too small: give at least {LEAST_BUDGET}")
     spent = lines_cost([f"{kind.upper()} {one_line(reference, 200)}", more(9_999)])
     kept: list[tuple[str, tuple[str, ...]]] = []
     left_out = 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.json_lines import json_lines
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 
@@ -56,7 +56,7 @@ def read_schemas(path: Path) -> Iterator[SchemaDatabase]:
         try:
             database = _database(entry)
         except (KeyError, TypeError, AttributeError) as error:
-            raise Mistake(f"'{path.name}' line {number} is not a schema: {error!r} is missing or wrong") from None
+            raise UserError(f"'{path.name}' line {number} is not a schema: {error!r} is missing or wrong") from None
         yield database
 
 
@@ -64,7 +64,7 @@ def read_asked(path: Path) -> Iterator[AskedQuestion]:
     """The questions of a file. The id is its field `id`, else the number of its line from 0."""
     for number, entry in json_lines(path):
         if "question" not in entry or "db" not in entry:
-            raise Mistake(f"'{path.name}' line {number} is not a question: it needs `db` and `question`")
+            raise UserError(f"'{path.name}' line {number} is not a question: it needs `db` and `question`")
         key = (str(entry.get("corpus") or ""), str(entry["db"]))
         yield AskedQuestion(entry.get("id", number - 1), key, str(entry["question"]), str(entry.get("evidence") or ""))
 

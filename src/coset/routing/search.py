@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.state import EvidenceState
 from coset.routing.anchors.text_forms import stem
 from coset.routing.data_as_text import literal, one_line
@@ -45,7 +45,7 @@ _NAMED = (
 
 
 def search(objects: StateObjects, words: str, budget: int = DEFAULT_BUDGET) -> Recovered:
-    """What the words are found in. Raises `Mistake` when there are none to search for."""
+    """What the words are found in. Raises `UserError` when there are none to search for."""
     wanted = _wanted(words)
     hidden = {table.reference for table in objects.tables.values() if table.schema_only}
     with objects.reading() as state:
@@ -82,7 +82,7 @@ def _wanted(words: str) -> list[str]:
     """The words that tell something; where none does, all."""
     every = list(dict.fromkeys(word.lower() for word in _WORD.findall(words[:1_000])))
     if not every:
-        raise Mistake("nothing to search for: give a word or two")
+        raise UserError("nothing to search for: give a word or two")
     return ([word for word in every if word not in COMMON and word != "no"] or every)[:MOST_WORDS]
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from coset.errors import Mistake, NotAllowed
+from coset.errors import NotAllowed, UserError
 from coset.session.reviewed_names import lower, names
 from coset.session.statement_shapes import EXPRESSION_TYPES, SHAPES, Shape
 
@@ -133,15 +133,15 @@ _Step = tuple[str, Mapping[str, Any], "_Scope | None", int]
 
 
 def check(tree: Mapping[str, Any], known: Callable[[TableName], bool]) -> Checked:
-    """The tables that the statement reads. Raises `NotAllowed` or `Mistake` when it may not run.
+    """The tables that the statement reads. Raises `NotAllowed` or `UserError` when it may not run.
 
-    `known` says whether the environment has a table; it may raise a `Mistake` of its own that says more.
+    `known` says whether the environment has a table; it may raise a `UserError` of its own that says more.
     """
     if tree.get("error") is not False:
         raise _why_not_parsed(tree)
     statements = tree.get("statements") or []
     if not statements:
-        raise Mistake("the statement is empty; write one SELECT")
+        raise UserError("the statement is empty; write one SELECT")
     if len(statements) > 1:
         raise NotAllowed(f"there are {len(statements)} statements; send one SELECT at a time")
     try:
@@ -160,7 +160,7 @@ def _walk(statement: Mapping[str, Any]) -> list[TableName]:
     while steps:
         kind, node, scope, depth = steps.pop()
         if depth > MAXIMUM_DEPTH:
-            raise Mistake(_TOO_DEEP)
+            raise UserError(_TOO_DEEP)
         shape = _shape_of(kind, node)
         children: list[_Step] = []
         if kind == "expression":
@@ -317,7 +317,7 @@ def _check_known(table: TableName, known: Callable[[TableName], bool]) -> None:
         # Some sources do have tables with such names; asked first, so that a refusal speaks of files.
         try:
             is_known = known(table)
-        except Mistake:
+        except UserError:
             is_known = False
         if not is_known:
             raise NotAllowed(
@@ -329,7 +329,7 @@ def _check_known(table: TableName, known: Callable[[TableName], bool]) -> None:
             raise NotAllowed(
                 f"'{table}' is refused: it shows the inside of the session instead of data; {_SEE_SOURCES}"
             )
-        raise Mistake(f"there is no table '{table}' in the environment; {_SEE_SOURCES}")
+        raise UserError(f"there is no table '{table}' in the environment; {_SEE_SOURCES}")
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -338,13 +338,13 @@ def _check_known(table: TableName, known: Callable[[TableName], bool]) -> None:
 
 
 def check_text(text: str) -> None:
-    """Raises `Mistake` for a text that is not even worth parsing."""
+    """Raises `UserError` for a text that is not even worth parsing."""
     if not text.strip():
-        raise Mistake("the statement is empty; write one SELECT")
+        raise UserError("the statement is empty; write one SELECT")
     if len(text) > MAXIMUM_LENGTH:
-        raise Mistake(f"the statement has {len(text):,} characters; at most {MAXIMUM_LENGTH:,} are read")
+        raise UserError(f"the statement has {len(text):,} characters; at most {MAXIMUM_LENGTH:,} are read")
     if re.search("[\0\ud800-\udfff]", text):
-        raise Mistake("the statement holds a character that is no text (NUL or half a character); leave it out")
+        raise UserError("the statement holds a character that is no text (NUL or half a character); leave it out")
 
 
 def decode(serialized: str) -> dict[str, Any]:
@@ -352,14 +352,14 @@ def decode(serialized: str) -> dict[str, Any]:
     try:
         tree: dict[str, Any] = json.loads(serialized)
     except RecursionError:
-        raise Mistake(_TOO_DEEP) from None
+        raise UserError(_TOO_DEEP) from None
     return tree
 
 
 def parse(text: str) -> dict[str, Any]:
     """The tree of a statement, parsed in this process: for text of our own and for tests.
 
-    A text that is no SQL raises `Mistake`; a statement that is no SELECT gives a tree that `check` refuses.
+    A text that is no SQL raises `UserError`; a statement that is no SELECT gives a tree that `check` refuses.
     """
     check_text(text)
     import duckdb
@@ -368,7 +368,7 @@ def parse(text: str) -> dict[str, Any]:
         try:
             row = cursor.execute("SELECT json_serialize_sql(?)", [text]).fetchone()
         except duckdb.Error as error:
-            raise Mistake(f"the statement does not parse: {str(error).splitlines()[0]}") from None
+            raise UserError(f"the statement does not parse: {str(error).splitlines()[0]}") from None
     tree = decode(row[0] if row else "{}")
     if tree.get("error") is not False and not is_no_select(tree):
         raise syntax_mistake(text, tree)
@@ -388,29 +388,29 @@ def is_no_select(tree: Mapping[str, Any]) -> bool:
     return bool(tree.get("error")) and str(tree.get("error_message", "")).startswith("Only SELECT statements")
 
 
-def syntax_mistake(text: str, tree: Mapping[str, Any]) -> Mistake:
+def syntax_mistake(text: str, tree: Mapping[str, Any]) -> UserError:
     """What DuckDB's parser said of `text`, with the place in short."""
     message = _parser_message(tree)
     if message.startswith(_TOO_DEEP_FOR_DUCKDB):
-        return Mistake(_TOO_DEEP)
+        return UserError(_TOO_DEEP)
     position = str(tree.get("position", ""))
     if not position.isdigit():
-        return Mistake(f"the statement does not parse: {message}")
+        return UserError(f"the statement does not parse: {message}")
     # DuckDB counts bytes, people count characters.
     before = text.encode("utf-8", "replace")[: int(position)].decode("utf-8", "replace")
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
     here = text[len(before) :].splitlines()
     excerpt = f", at «{here[0].strip()[:40]}»" if here and here[0].strip() else ""
-    return Mistake(f"the statement does not parse: {message} (line {line}, column {column}{excerpt})")
+    return UserError(f"the statement does not parse: {message} (line {line}, column {column}{excerpt})")
 
 
-def _why_not_parsed(tree: Mapping[str, Any]) -> Mistake:
+def _why_not_parsed(tree: Mapping[str, Any]) -> UserError:
     if is_no_select(tree):
         return NotAllowed("only a SELECT may run: coset reads and never writes; send one query")
     if _parser_message(tree).startswith(_TOO_DEEP_FOR_DUCKDB):
-        return Mistake(_TOO_DEEP)
+        return UserError(_TOO_DEEP)
     place = f" (at byte {tree['position']})" if tree.get("position") else ""
-    return Mistake(f"the statement does not parse: {_parser_message(tree)}{place}")
+    return UserError(f"the statement does not parse: {_parser_message(tree)}{place}")
 
 
 def _parser_message(tree: Mapping[str, Any]) -> str:

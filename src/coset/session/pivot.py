@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from coset.errors import Mistake
+from coset.errors import UserError
 
 MAXIMUM_VALUES = 1_000
 
@@ -79,18 +79,18 @@ def with_values(text: str, values: Sequence[Sequence[str]]) -> str:
     columns = pivots_without_values(text).columns
     for column, found in reversed(list(zip(columns, values, strict=True))):
         if len(found) > MAXIMUM_VALUES:
-            raise Mistake(
+            raise UserError(
                 f"PIVOT on '{column.expression}' finds more than {MAXIMUM_VALUES:,} values, one column each; "
                 f"write the ones you need: ON {column.expression} IN ('a', 'b')"
             )
         if not found:
             # DuckDB has no tree for an empty list, and a table without its columns would only puzzle.
-            raise Mistake(
+            raise UserError(
                 f"PIVOT on '{column.expression}' finds no values (no rows, or NULL in all), so it has no column "
                 "to make; look at the rows first"
             )
         if any("\0" in value for value in found):
-            raise Mistake(
+            raise UserError(
                 f"PIVOT on '{column.expression}' finds a value that cannot name a column; write IN ('a', 'b')"
             )
         quoted = ", ".join("'" + value.replace("'", "''") + "'" for value in found)

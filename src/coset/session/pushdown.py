@@ -76,7 +76,7 @@ class Prepared:
 
 
 def prepare(sql: str, tree: Node, references: Sequence[Reference], ask: Ask) -> Prepared:
-    """Decide what to fetch. Raises `Mistake` when the statement does not fit the tables (an unknown column, say)."""
+    """Decide what to fetch. Raises `UserError` when the statement does not fit the tables (an unknown column, say)."""
     planner = _Planner(references, ask)
     planner.plan(sql)  # Names and types are right, or the user hears of it before anything is fetched.
     if not any(reference.stays for reference in references):

@@ -82,7 +82,7 @@ class QuerySession:
         shutil.rmtree(self._fetched, ignore_errors=True)
 
     def sql(self, text: str, *, max_rows: int | None = None, seconds: float | None = None) -> Result:
-        """Run one SELECT. Raises `NotAllowed` for what is not one, `Mistake` for what does not fit the tables."""
+        """Run one SELECT. Raises `NotAllowed` for what is not one, `UserError` for what does not fit the tables."""
         with self._lock:
             started = time.monotonic()
             text, tree = self._parsed(text, seconds)

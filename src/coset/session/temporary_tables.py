@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from coset.environment.scan import EVERYTHING, Scan
 from coset.environment.source import Column, InPlace, Source, SourceSettings, Table, unique_names
-from coset.errors import CosetError, LimitReached, Mistake, TableVanished
+from coset.errors import CosetError, LimitReached, TableVanished, UserError
 from coset.session.local_tables import literal, quoted
 from coset.session.snapshots import file_type
 
@@ -45,11 +45,11 @@ class TemporaryTables(Source):
         """Keep rows under a name, in place of an earlier table of that name; how SQL writes it. `types` are DuckDB's
         own for the columns, where Arrow cannot say them (HUGEINT)."""
         if not NAME.fullmatch(name):
-            raise Mistake(f"'{name}' cannot name a temporary table: use letters, digits and _, a letter first")
+            raise UserError(f"'{name}' cannot name a temporary table: use letters, digits and _, a letter first")
         if name.lower() not in self._held and len(self._held) >= MOST_TABLES:
             raise LimitReached(f"there are {MOST_TABLES} temporary tables: use the name of one that is not needed")
         if not rows.column_names:
-            raise Mistake(f"the temporary table '{name}' has no column: select at least one")
+            raise UserError(f"the temporary table '{name}' has no column: select at least one")
         path = self._folder / f"{next(self._numbers)}.parquet"
         table = self._write(name, rows, types, path)
         earlier = self._held.get(name.lower())
@@ -68,7 +68,7 @@ class TemporaryTables(Source):
         held = self._held.get(parts[-1].lower()) if plain else None
         if held is None:
             known = ", ".join(f"{CATALOG}.{table.name}" for table, _ in self._held.values())
-            raise Mistake(
+            raise UserError(
                 f"there is no temporary table '{'.'.join(parts)}': "
                 + (f"there are {known}" if known else "none was made in this session")
             )

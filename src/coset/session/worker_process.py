@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from coset.errors import CosetError, LimitReached, Mistake
+from coset.errors import CosetError, LimitReached, UserError
 from coset.session.protocol import decode, encode
 
 START_SECONDS = 60.0
@@ -193,5 +193,5 @@ def _in_plain_words(kind: str, message: str) -> CosetError:
             "a DuckDB file that it reads is open for writing in another process: close it there, or try again later"
         )
     if kind in MISTAKES:
-        return Mistake(text)
+        return UserError(text)
     return CosetError(text)

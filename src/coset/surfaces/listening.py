@@ -1,6 +1,6 @@
 """Where a server of ours may listen: on this machine as it is, beyond it only behind a token.
 
-In: a host, a port, a token from the process's environment. Out: an open socket, or a `Mistake` that says what to do.
+In: a host, a port, a token from the process's environment. Out: an open socket, or a `UserError` that says what to do.
 The MCP server and the web page share it. Knows neither of them.
 """
 
@@ -9,19 +9,19 @@ from __future__ import annotations
 import ipaddress
 import socket
 
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 SHORTEST_TOKEN = 16
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 def check_exposure(host: str, token: str | None, variable: str, how: str) -> None:
-    """Raises `Mistake` for an address that others can reach without a token. `variable` is where the token is read
+    """Raises `UserError` for an address that others can reach without a token. `variable` is where the token is read
     from, `how` is what a client does with it."""
     if token is not None and len(token) < SHORTEST_TOKEN:
-        raise Mistake(f"the token in {variable} is too short: use at least {SHORTEST_TOKEN} characters")
+        raise UserError(f"the token in {variable} is too short: use at least {SHORTEST_TOKEN} characters")
     if token is None and not is_loopback(host):
-        raise Mistake(
+        raise UserError(
             f"'{host}' can be reached by others: set a token in {variable}, which {how}, or serve on 127.0.0.1"
         )
 

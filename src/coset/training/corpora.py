@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.json_lines import json_lines
 from coset.identities.observed import ObservedEnvironment, ObservedTable
 from coset.routing.schema_files import Key, read_schemas, with_hint
@@ -72,7 +72,7 @@ def read_written_questions(path: Path = WRITTEN_QUESTIONS) -> Iterator[Question]
                 tuple(dict.fromkeys(table for table, _ in columns)), columns,
             )  # fmt: skip
         except (KeyError, TypeError, ValueError) as error:
-            raise Mistake(f"'{path.name}' line {number} is not a written question: {error!r}") from None
+            raise UserError(f"'{path.name}' line {number} is not a written question: {error!r}") from None
 
 
 def read_synonyms(folder: Path) -> dict[tuple[str, str, str | None], list[str]]:

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE, IdentityModel, load_model
 from coset.identities.prototypes import Array
@@ -163,7 +163,7 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_num_threads(1)
     try:
         if not chosen.corpus.is_dir():
-            raise Mistake(f"'{chosen.corpus}' is no folder: --corpus names the folder with the schemas and questions")
+            raise UserError(f"'{chosen.corpus}' is no folder: --corpus names the folder with the schemas and questions")
         identity_model = load_model(threads=1)
         name = encoder_name(chosen.weights)
         shared = Path(str(files("coset.identities").joinpath("weights")))

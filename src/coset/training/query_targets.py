@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.inventory import COORDINATES, Coordinate
 from coset.identities.model import IdentityModel
 from coset.identities.prototypes import Array
@@ -51,7 +51,7 @@ def read_targets(
     parts: dict[Key, Part] = {item.label.database: item.part for item in training.objects}
     chosen = _distinct(questions, parts)
     if not any(parts[home_of_question(question)] == "train" for question in chosen):
-        raise Mistake("the corpus has no question of an annotated training database: nothing to train on")
+        raise UserError("the corpus has no question of an annotated training database: nothing to train on")
     annotated = _annotated(training)
     learned = _learned(training, [q for q in chosen if parts[home_of_question(q)] == "train"], annotated, model, report)
     counts = Counter(home_of_question(question) for question in chosen)

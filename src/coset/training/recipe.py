@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory, shipped_inventory
 from coset.identities.model import (
     TABLE_FILE,
@@ -50,10 +50,10 @@ def train(
 ) -> dict[str, Any]:
     """All stages. Returns the figures on validation databases. `command` is what the cards say they were made by."""
     if not corpus.is_dir():
-        raise Mistake(f"'{corpus}' is no folder")
+        raise UserError(f"'{corpus}' is no folder")
     for file in (TEXT_FILE, TABLE_FILE) if settings.begin_with else ():
         if not (Path(settings.begin_with) / file).is_file():
-            raise Mistake(f"'{settings.begin_with}' has no {file}: name a folder of trained weights to begin with")
+            raise UserError(f"'{settings.begin_with}' has no {file}: name a folder of trained weights to begin with")
     out.mkdir(parents=True, exist_ok=True)
     inventory = shipped_inventory()
     report("reading the corpora", 0.0)
@@ -82,7 +82,7 @@ def _same_run(out: Path, begun_with: dict[str, Any]) -> None:
     if not path.exists() and not (out / WORDS_FILE).exists():
         path.write_text(told, encoding="utf-8")
     elif not path.exists() or path.read_text(encoding="utf-8") != told:
-        raise Mistake(f"'{out}' was begun with another corpus or other settings: choose another folder")
+        raise UserError(f"'{out}' was begun with another corpus or other settings: choose another folder")
 
 
 def _identity_stage(

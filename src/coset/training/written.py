@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.inventory import Inventory
 from coset.identities.json_lines import json_lines
 from coset.identities.observed import ObservedColumn, ObservedTable, type_family
@@ -45,8 +45,8 @@ def read_written(inventory: Inventory, path: Path) -> Iterator[WrittenTable]:
             tables = [_table(table, keys_told=number % 2 == 0) for table in entry["tables"]]
             for table, told in zip(tables, entry["tables"], strict=True):
                 yield _labelled(database, table, told, inventory)
-        except (KeyError, TypeError, Mistake) as error:
-            raise Mistake(f"'{path.name}' line {number} is no written database: {error}") from None
+        except (KeyError, TypeError, UserError) as error:
+            raise UserError(f"'{path.name}' line {number} is no written database: {error}") from None
 
 
 def _table(entry: dict[str, Any], *, keys_told: bool) -> ObservedTable:

@@ -17,7 +17,7 @@ from coset.environment.sources import open_source
 from coset.environment.sources.mysql import connection as mysql_connection
 from coset.environment.sources.mysql.connection import connect, parse_address
 from coset.environment.sources.mysql.source import MySQL
-from coset.errors import LimitReached, MissingDependency, Mistake, SourceUnreachable, TableVanished
+from coset.errors import LimitReached, MissingDependency, SourceUnreachable, TableVanished, UserError
 from engines.mysql import PASSWORD, MySQLServer, running_mysql_server
 from environment.mysql.mysql_databases import Database, connections, many_rows, rows_of, settings, table_of, wait_until
 
@@ -88,7 +88,7 @@ def test_what_is_no_mysql_server_is_said_to_be_none(mysql_server: MySQLServer) -
     ],
 )
 def test_a_url_that_cannot_be_right_is_a_mistake_without_the_password(url: str, reason: str) -> None:
-    with pytest.raises(Mistake, match=reason) as raised:
+    with pytest.raises(UserError, match=reason) as raised:
         open_source(settings(url))
     assert "s3cret" not in str(raised.value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator import calculate, format_value
 
 
@@ -13,7 +13,7 @@ def shown(expression: str) -> str:
 
 
 def mistake(expression: str) -> str:
-    with pytest.raises(Mistake) as caught:
+    with pytest.raises(UserError) as caught:
         calculate(expression)
     text = str(caught.value)
     assert text and "\n" not in text and len(text) < 400, "an error is one short line"

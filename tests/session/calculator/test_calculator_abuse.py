@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator import calculate
 from coset.session.calculator import expression as expression_module
 from coset.session.calculator.limits import MAX_CHARACTERS, Work
@@ -147,7 +147,7 @@ def test_a_node_that_slips_through_the_notation_is_still_refused() -> None:
         parsed = expression_module.Parsed(tree, source.encode(), 0, [])
         token = expression_module.current_work.set(Work())
         try:
-            with pytest.raises(Mistake):
+            with pytest.raises(UserError):
                 expression_module._Evaluation(parsed).value(tree, 0)
         finally:
             expression_module.current_work.reset(token)

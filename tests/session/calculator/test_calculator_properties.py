@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.session.calculator import calculate, format_value, function_groups
 from session.calculator.calculations import shown
 
@@ -245,7 +245,7 @@ def test_any_text_gives_a_value_or_a_mistake(text) -> None:
     try:
         format_value(calculate(text))
     except CosetError as error:
-        assert isinstance(error, Mistake) and "\n" not in str(error)
+        assert isinstance(error, UserError) and "\n" not in str(error)
 
 
 CALLABLE = sorted(function.name for group in function_groups() for function in group.functions)
@@ -260,4 +260,4 @@ def test_any_call_gives_a_value_or_a_mistake(name, arguments) -> None:
     try:
         format_value(calculate(f"{name}({', '.join(arguments)})"))
     except CosetError as error:
-        assert isinstance(error, Mistake) and "\n" not in str(error)
+        assert isinstance(error, UserError) and "\n" not in str(error)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line import COMMANDS
 from coset.surfaces.command_line import ui as ui_command
 from coset.surfaces.listening import check_exposure
@@ -94,9 +94,9 @@ def test_it_does_not_listen_beyond_this_machine_without_a_token():
     from coset.surfaces.web.serving import TOKEN_VARIABLE
 
     for host in ("0.0.0.0", "192.168.1.5", "::"):
-        with pytest.raises(Mistake, match=TOKEN_VARIABLE):
+        with pytest.raises(UserError, match=TOKEN_VARIABLE):
             check_exposure(host, None, TOKEN_VARIABLE, "the page asks for")
-    with pytest.raises(Mistake, match="too short"):
+    with pytest.raises(UserError, match="too short"):
         check_exposure("0.0.0.0", "short", TOKEN_VARIABLE, "the page asks for")
     check_exposure("127.0.0.1", None, TOKEN_VARIABLE, "the page asks for")
 
@@ -112,4 +112,4 @@ def test_a_missing_part_is_named_with_the_command_that_installs_it(monkeypatch: 
 
 def test_a_folder_of_reports_that_is_none_is_a_mistake(company: Path):
     answer = CliRunner().invoke(ui_command.command, ["-e", str(company), "--reports", str(company / "nowhere")])
-    assert isinstance(answer.exception, Mistake)
+    assert isinstance(answer.exception, UserError)

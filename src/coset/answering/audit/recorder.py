@@ -25,7 +25,7 @@ from coset.answering.audit.kept_result import KeptResult, canonical
 from coset.answering.audit.redaction import redactor
 from coset.answering.audit.tables import open_audit
 from coset.environment.configuration import Environment
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 Status = Literal["answered", "stopped", "failed", "asked back"]
 """answered: with a value; stopped: a limit ended it with what it had; failed: an error; asked back: it waits."""
@@ -91,9 +91,9 @@ class Recorder:
 
         summary = Runs(self._folder).summary(number)
         if summary.status == "answered":
-            raise Mistake(f"run {number} was answered: `coset run {number}` shows it, `coset ask` asks again")
+            raise UserError(f"run {number} was answered: `coset run {number}` shows it, `coset ask` asks again")
         if summary.status == "running":
-            raise Mistake(f"run {number} is still going on in another process: wait for it, or end that process")
+            raise UserError(f"run {number} is still going on in another process: wait for it, or end that process")
         with self._lock:
             self.run = number
             self._hold(self._connection)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from coset.answering.audit.kept_result import KeptResult, kept_result
 from coset.answering.audit.recorder import table_path
 from coset.answering.audit.runs import Run, Runs
-from coset.errors import CosetError, Mistake, NotAllowed
+from coset.errors import CosetError, NotAllowed, UserError
 from coset.session.query_session import QuerySession
 
 Verdict = Literal["same", "changed", "cannot be run"]
@@ -42,7 +42,7 @@ def replay(runs: Runs, number: int, session: QuerySession) -> Replay:
     run = runs.run(number)
     kept = _kept(run)
     if not kept:
-        raise Mistake(f"run {number} kept no statement to run again: `coset run {number}` shows what it did")
+        raise UserError(f"run {number} kept no statement to run again: `coset run {number}` shows what it did")
     problem = _restore_tables(runs, run, session)
     statements = tuple(_again(each, session, problem) for each in kept.values())
     verdicts = {each.verdict for each in statements}

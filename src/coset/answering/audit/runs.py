@@ -19,7 +19,7 @@ from typing import Any
 from coset.answering.audit.kept_result import KeptResult
 from coset.answering.audit.recorder import process_name
 from coset.answering.audit.tables import open_audit
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,9 @@ class Runs:
         row: sqlite3.Row | None = connection.execute(_SUMMARIES, [number, 1]).fetchone()
         if row is None:
             last = connection.execute("SELECT max(number) AS last FROM runs").fetchone()["last"]
-            raise Mistake(f"there is no run {number}: " + (f"the last one is {last}" if last else "none was kept yet"))
+            raise UserError(
+                f"there is no run {number}: " + (f"the last one is {last}" if last else "none was kept yet")
+            )
         return row
 
     @contextmanager

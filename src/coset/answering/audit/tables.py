@@ -10,7 +10,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 FILE_NAME = "runs.sqlite"
 WAIT_SECONDS = 30.0
@@ -54,7 +54,7 @@ def open_audit(folder: Path, *, create: bool) -> sqlite3.Connection:
     """The file of a state folder. Without `create`, one that is not there yet is a mistake of the user's."""
     path = folder / FILE_NAME
     if not create and not path.exists():
-        raise Mistake("no question was asked in this environment yet: `coset ask` keeps every run")
+        raise UserError("no question was asked in this environment yet: `coset ask` keeps every run")
     try:
         if create and not path.exists():
             # Made with its final mode: questions and answers are for the eyes of its owner.
@@ -68,7 +68,7 @@ def open_audit(folder: Path, *, create: bool) -> sqlite3.Connection:
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if version > len(STEPS):
             connection.close()
-            raise Mistake(f"'{path.name}' was written by a newer coset (version {version}): upgrade this one")
+            raise UserError(f"'{path.name}' was written by a newer coset (version {version}): upgrade this one")
         if create and version < len(STEPS):
             _migrate(connection)
     except (OSError, sqlite3.Error) as error:

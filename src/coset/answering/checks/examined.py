@@ -13,7 +13,7 @@ from coset.answering.checks.known_tables import TablesOfState
 from coset.answering.checks.proposal import Proposal
 from coset.answering.checks.select_blocks import DIALECT, Node
 from coset.answering.checks.statement import Statement, read_statement
-from coset.errors import CosetError, LimitReached, Mistake, NotAllowed, SourceUnreachable, TableVanished
+from coset.errors import CosetError, LimitReached, NotAllowed, SourceUnreachable, TableVanished, UserError
 from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession, stays_at_source
 from coset.session.result import Result
@@ -85,6 +85,6 @@ def kind_of_failure(error: CosetError) -> str:
         return "stopped by a limit"
     if isinstance(error, SourceUnreachable):
         return "not reachable"
-    if isinstance(error, Mistake | TableVanished):
+    if isinstance(error, UserError | TableVanished):
         return "cannot be run"
     return "not reachable" if "not reachable" in str(error) else "failed"

@@ -21,7 +21,7 @@ from coset.answering.text_operations.classifier import fit_classifier
 from coset.answering.text_operations.label_cache import LabelCache
 from coset.answering.text_operations.labelling import Budget, Labeller, Labels
 from coset.answering.text_operations.text_features import Encode, text_vectors, word_features
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 LEAST_LABELS = 10
 SURE = 0.97
@@ -77,7 +77,9 @@ async def classify(
     part of what is remembered: another model, or other words, may label otherwise."""
     categories = tuple(categories)
     if len(set(categories)) != len(categories) or len(categories) < 2 or not all(categories):
-        raise Mistake(f"classify needs at least two different categories; these are {', '.join(categories) or 'none'}")
+        raise UserError(
+            f"classify needs at least two different categories; these are {', '.join(categories) or 'none'}"
+        )
     question = json.dumps(["classify", model, instruction, list(categories)], ensure_ascii=False)
     labels = Labels(
         labeller, budget or Budget(), cache, question, is_valid=lambda label: label is None or label in categories

@@ -25,7 +25,7 @@ from coset.answering.text_operations.expressions import (
 from coset.answering.text_operations.label_cache import LabelCache
 from coset.answering.text_operations.labelling import Budget, Labeller, Labels
 from coset.answering.text_operations.patterns import patterns_from
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.session.query_session import QuerySession
 
 SAMPLE = 60
@@ -78,7 +78,7 @@ async def extract(
     `candidates` call the text; `facet_candidates` gives those that the evidence state knows."""
     fields = tuple(fields)
     if not fields or len(set(fields)) != len(fields) or len(fields) > MOST_FIELDS or not all(fields):
-        raise Mistake(f"extract needs one to {MOST_FIELDS} different fields; these are {', '.join(fields) or 'none'}")
+        raise UserError(f"extract needs one to {MOST_FIELDS} different fields; these are {', '.join(fields) or 'none'}")
     question = json.dumps(["extract", model, instruction, list(fields)], ensure_ascii=False)
     labels = Labels(labeller, budget or Budget(), cache, question, is_valid=lambda label: isinstance(label, Mapping))
     distinct = list(dict.fromkeys(text for text in texts if text and text.strip()))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coset.answering.text_operations.label_cache import LabelCache
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 Labeller = Callable[[Sequence[str]], Sequence[Any] | Awaitable[Sequence[Any]]]
 
@@ -31,7 +31,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.texts < 1 or self.batch < 1 or self.letters < 40:
-            raise Mistake("a text operation needs at least one text to read, one a call, and 40 letters of each")
+            raise UserError("a text operation needs at least one text to read, one a call, and 40 letters of each")
 
 
 @dataclass

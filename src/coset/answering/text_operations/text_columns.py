@@ -18,7 +18,7 @@ from coset.answering.text_operations.label_cache import LabelCache
 from coset.answering.text_operations.labelling import Budget, Labeller
 from coset.answering.text_operations.text_features import Encode
 from coset.environment.source import unique_names
-from coset.errors import LimitReached, Mistake
+from coset.errors import LimitReached, UserError
 from coset.session.query_session import QuerySession
 from coset.session.result import Result
 
@@ -110,10 +110,10 @@ def _texts(session: QuerySession, select: str, column: str) -> tuple[Result, lis
         )
     lowered = [each.lower() for each in result.columns]
     if column.lower() not in lowered:
-        raise Mistake(f"the SELECT gives no column '{column}': it gives {', '.join(result.columns)}")
+        raise UserError(f"the SELECT gives no column '{column}': it gives {', '.join(result.columns)}")
     place = lowered.index(column.lower())
     if result.types[place] != "VARCHAR" and not result.types[place].startswith("ENUM("):
-        raise Mistake(f"'{column}' is of type {result.types[place]}: name a text column, or cast it to VARCHAR")
+        raise UserError(f"'{column}' is of type {result.types[place]}: name a text column, or cast it to VARCHAR")
     return result, result.table.column(place).cast("string").to_pylist()
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from coset.errors import Mistake
+from coset.errors import UserError
 
 CONFIGURATION = "db_config.yaml"
 _QUESTION_FOLDER = re.compile(r"query(\d+)")
@@ -97,7 +97,7 @@ def read_checkout(root: Path, only: Sequence[str] = ()) -> Checkout:
     """The datasets of a checkout, by name; `only` names those that are wanted."""
     root = root.absolute()
     if not root.is_dir():
-        raise Mistake(f"there is no folder at '{root}': give the checkout of the benchmark")
+        raise UserError(f"there is no folder at '{root}': give the checkout of the benchmark")
     if (root / CONFIGURATION).is_file():
         folders, root = [root], root.parent
     else:
@@ -106,13 +106,13 @@ def read_checkout(root: Path, only: Sequence[str] = ()) -> Checkout:
             if folder.is_dir() and ((folder / CONFIGURATION).is_file() or folder.name.startswith(_PREFIX))
         )  # fmt: skip
     if not folders:
-        raise Mistake(f"'{root}' holds no dataset: expected folders query_<name> with {CONFIGURATION}")
+        raise UserError(f"'{root}' holds no dataset: expected folders query_<name> with {CONFIGURATION}")
     by_name = {folder.name.removeprefix(_PREFIX): folder for folder in folders}
     wanted = [name.removeprefix(_PREFIX) for name in only] or list(by_name)
     folded = {name.lower(): name for name in by_name}
     unknown = [name for name in wanted if name.lower() not in folded]
     if unknown:
-        raise Mistake(f"there is no dataset '{unknown[0]}' in '{root}'; there are {', '.join(sorted(by_name))}")
+        raise UserError(f"there is no dataset '{unknown[0]}' in '{root}'; there are {', '.join(sorted(by_name))}")
     names = dict.fromkeys(folded[name.lower()] for name in wanted)
     return Checkout(root, tuple(_dataset(name, by_name[name]) for name in names))
 

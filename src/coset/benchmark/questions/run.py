@@ -18,7 +18,7 @@ from coset.benchmark.questions.question_file import Expectation
 from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.runner import ATTEMPT_SECONDS, Plan, Progress, attempt_places, run_attempts, todo
 from coset.environment.configuration import Environment
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.session.query_session import QuerySession
 
 
@@ -63,7 +63,7 @@ def run_questions(
 
 
 def expected_rows(expectations: list[Expectation], environment: Environment) -> dict[str, Rows]:
-    """What each answer must be. Raises `Mistake` when a statement of the file does not run."""
+    """What each answer must be. Raises `UserError` when a statement of the file does not run."""
     found: dict[str, Rows] = {each.name: each.rows for each in expectations}
     stated = [each for each in expectations if each.sql is not None]
     if not stated:
@@ -73,9 +73,9 @@ def expected_rows(expectations: list[Expectation], environment: Environment) -> 
             try:
                 result = session.sql(each.sql or "")
             except CosetError as error:
-                raise Mistake(f"the sql of question '{each.name}' does not run: {error}") from None
+                raise UserError(f"the sql of question '{each.name}' does not run: {error}") from None
             if result.truncated:
-                raise Mistake(f"the sql of question '{each.name}' gives more rows than an answer has: narrow it")
+                raise UserError(f"the sql of question '{each.name}' gives more rows than an answer has: narrow it")
             found[each.name] = result.rows()
     return found
 

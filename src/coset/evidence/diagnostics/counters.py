@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import duckdb
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.diagnostics.quoting import identifier
 from coset.evidence.objects import Diagnostic, Share
 
@@ -29,7 +29,7 @@ def diagnose_counters(
 ) -> Diagnostic | None:
     """`keys` are pairs of expressions, over the parent and over the child, that are equal where they join."""
     if not keys:
-        raise Mistake(
+        raise UserError(
             "a counter is compared with rows that are joined by a key; give at least one pair of key expressions"
         )
     parent_keys = ", ".join(f"{left} AS k{number}" for number, (left, _) in enumerate(keys))

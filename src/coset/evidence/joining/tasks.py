@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.joining.matching import match
 
 
@@ -47,10 +47,10 @@ class Prediction:
 
 def task_folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
-        raise Mistake(f"there is no folder {folder}: give the folder that holds one folder for each task")
+        raise UserError(f"there is no folder {folder}: give the folder that holds one folder for each task")
     found = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     if not found:
-        raise Mistake(f"{folder} holds no task: each task is a folder with left.csv, right.csv and columns.json")
+        raise UserError(f"{folder} holds no task: each task is a folder with left.csv, right.csv and columns.json")
     return found
 
 
@@ -70,12 +70,12 @@ def read_columns(path: Path) -> dict[str, str]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise Mistake(f"{path} is missing: it names the columns to join") from None
+        raise UserError(f"{path} is missing: it names the columns to join") from None
     except (OSError, ValueError) as error:
-        raise Mistake(f"{path} cannot be read as JSON ({error})") from None
+        raise UserError(f"{path} cannot be read as JSON ({error})") from None
     names = {side: content.get(f"{side}_column") if isinstance(content, dict) else None for side in ("left", "right")}
     if not all(isinstance(name, str) for name in names.values()):
-        raise Mistake(f"{path} must name the columns to join as 'left_column' and 'right_column'")
+        raise UserError(f"{path} must name the columns to join as 'left_column' and 'right_column'")
     return {side: str(name) for side, name in names.items()}
 
 
@@ -87,13 +87,13 @@ def read_side(path: Path, column: str) -> Side:
             header = next(rows, [])
             for name in ("id", column):
                 if name not in header:
-                    raise Mistake(f"{path} has no column '{name}': its columns are {', '.join(header) or 'none'}")
+                    raise UserError(f"{path} has no column '{name}': its columns are {', '.join(header) or 'none'}")
             id_place, value_place = header.index("id"), header.index(column)
             whole = [row for row in rows if len(row) > max(id_place, value_place)]
     except FileNotFoundError:
-        raise Mistake(f"{path} is missing: a task needs left.csv, right.csv and columns.json") from None
+        raise UserError(f"{path} is missing: a task needs left.csv, right.csv and columns.json") from None
     except (OSError, UnicodeError, csv.Error) as error:
-        raise Mistake(f"{path} cannot be read as CSV in UTF-8 ({error})") from None
+        raise UserError(f"{path} cannot be read as CSV in UTF-8 ({error})") from None
     return Side(column, tuple(row[id_place] for row in whole), tuple(row[value_place] for row in whole))
 
 

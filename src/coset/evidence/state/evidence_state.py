@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from coset.environment.catalogue import SourceListing
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.evidence.examine import TableEvidence
 from coset.evidence.inserting import insert_rows
 from coset.evidence.objects import Diagnostic, Reference, Relation
@@ -83,7 +83,7 @@ class EvidenceState:
         """The state in a folder, for looking only."""
         path = folder / FILE_NAME
         if not path.exists():
-            raise Mistake("this environment has not been comprehended yet: run `coset comprehend`")
+            raise UserError("this environment has not been comprehended yet: run `coset comprehend`")
         return cls(_connect(path, read_only=True), path)
 
     def __enter__(self) -> EvidenceState:
@@ -207,7 +207,7 @@ class EvidenceState:
     def remove_note(self, number: int) -> None:
         removed = self.connection.execute("DELETE FROM notes WHERE number = $1 RETURNING number", [number]).fetchall()
         if not removed:
-            raise Mistake(f"there is no note {number}: `coset note --list` shows them")
+            raise UserError(f"there is no note {number}: `coset note --list` shows them")
 
     def set_meta(self, key: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import duckdb
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.relations.memory_tables import FIRST_TABLES
 
 
@@ -170,7 +170,7 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("CREATE TABLE IF NOT EXISTS meta (key VARCHAR PRIMARY KEY, value VARCHAR)")
     version = version_of(connection)
     if version > len(STEPS):
-        raise Mistake(
+        raise UserError(
             f"the evidence state has version {version}, made by a newer coset: this one knows {len(STEPS)}, upgrade it"
         )
     for number, step in enumerate(STEPS[version:], start=version + 1):

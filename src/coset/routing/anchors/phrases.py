@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.routing.anchors.dates import DateRange, date_ranges
 from coset.routing.anchors.quantities import Quantity, quantities
 from coset.routing.anchors.text_forms import STOP_WORDS, normalised
@@ -81,7 +81,7 @@ def phrases_of(question: str) -> tuple[Phrase, ...]:
 
 def read_question(question: str) -> ReadQuestion:
     if not question.strip():
-        raise Mistake("the question is empty: ask something, such as `how many orders were placed in March 2020?`")
+        raise UserError("the question is empty: ask something, such as `how many orders were placed in March 2020?`")
     text, note = question, ""
     if len(question) > MOST_CHARACTERS:
         cut = question.rfind(" ", MOST_CHARACTERS // 2, MOST_CHARACTERS)

@@ -26,7 +26,7 @@ from decimal import (
 )
 from fractions import Fraction
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator.limits import MAX_BITS, MAX_DIGITS, spend, too_large
 from coset.session.calculator.values import Number
 
@@ -90,7 +90,7 @@ def decimal(text: str) -> Decimal:
     if number == 0:
         return Decimal(0)
     if abs(number.adjusted()) >= MAX_DIGITS:
-        raise Mistake(f"the number '{text[:40]}' is too large or too small: use at most {MAX_DIGITS:,} digits")
+        raise UserError(f"the number '{text[:40]}' is too large or too small: use at most {MAX_DIGITS:,} digits")
     return number
 
 
@@ -126,7 +126,7 @@ def multiply(left: Number, right: Number) -> Number:
 
 def divide(left: Number, right: Number) -> Number:
     if right == 0:
-        raise Mistake("division by zero: the value after '/' is 0")
+        raise UserError("division by zero: the value after '/' is 0")
     if isinstance(left, int) and isinstance(right, int):
         return quotient(left, right)
     return _decimal(left) / _decimal(right)
@@ -135,7 +135,7 @@ def divide(left: Number, right: Number) -> Number:
 def floor_divide(left: Number, right: Number) -> int:
     (upper, lower), _ = scaled((settled(left), settled(right)))
     if lower == 0:
-        raise Mistake("division by zero: the value after '//' is 0")
+        raise UserError("division by zero: the value after '//' is 0")
     return whole(upper // lower)
 
 
@@ -143,7 +143,7 @@ def remainder(left: Number, right: Number) -> Number:
     """What is left after floor division; it has the sign of `right`."""
     (upper, lower), places = scaled((settled(left), settled(right)))
     if lower == 0:
-        raise Mistake("division by zero: the value after '%' is 0")
+        raise UserError("division by zero: the value after '%' is 0")
     return quotient(upper % lower, 10**places)
 
 
@@ -156,12 +156,12 @@ def power(base: Number, exponent: Number) -> Number:
         return 1
     if base == 0:
         if exponent < 0:
-            raise Mistake("division by zero: 0 has no negative power")
+            raise UserError("division by zero: 0 has no negative power")
         return 0
     if isinstance(base, int) and isinstance(exponent, int):
         return _whole_power(base, exponent)
     if base < 0 and not isinstance(exponent, int):
-        raise Mistake("a negative number has no real power with a fractional exponent: use cbrt(x) for the cube root")
+        raise UserError("a negative number has no real power with a fractional exponent: use cbrt(x) for the cube root")
     spend(TRANSCENDENTAL)
     return _decimal(base) ** _decimal(exponent)
 

@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Hashable, Sequence
 from functools import cmp_to_key
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator.arithmetic import settled, weight
 from coset.session.calculator.limits import spend
 from coset.session.calculator.moments import as_datetime, comparable_moments
@@ -41,7 +41,7 @@ def contained(item: Value, container: Value) -> bool:
     if isinstance(container, str) and isinstance(item, str):
         spend(len(container) // 10)
         return item in container
-    raise Mistake(f"only a list holds items and a text holds texts, but got {shown(item)} in {shown(container)}")
+    raise UserError(f"only a list holds items and a text holds texts, but got {shown(item)} in {shown(container)}")
 
 
 def order(left: Value, right: Value) -> int:
@@ -56,7 +56,7 @@ def order(left: Value, right: Value) -> int:
     if isinstance(left, datetime.date) and isinstance(right, datetime.date):
         earlier, later = comparable_moments(left, right)
         return (earlier > later) - (earlier < later)
-    raise Mistake(f"{shown(left)} and {shown(right)} have no order: compare two numbers, two texts or two dates")
+    raise UserError(f"{shown(left)} and {shown(right)} have no order: compare two numbers, two texts or two dates")
 
 
 def in_order(items: Sequence[Value]) -> list[Value]:

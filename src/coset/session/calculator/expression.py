@@ -13,7 +13,7 @@ from collections.abc import Callable
 from decimal import DivisionByZero, InvalidOperation, Overflow, Underflow, localcontext
 from typing import Final
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator import arithmetic
 from coset.session.calculator.comparison import contained, order, same
 from coset.session.calculator.functions import FUNCTIONS, unknown_name
@@ -43,22 +43,24 @@ _NUMERIC: Final[dict[type[ast.operator], tuple[str, Callable[[Number, Number], N
 
 
 def calculate(expression: str) -> Value:
-    """The value of the expression. Raises `Mistake`, with one plain sentence, for whatever is wrong with it."""
+    """The value of the expression. Raises `UserError`, with one plain sentence, for whatever is wrong with it."""
     token = current_work.set(Work())
     try:
         with localcontext(arithmetic.working_context()):
             parsed = parse(expression)
             return _final(_Evaluation(parsed).value(parsed.tree, 0))
     except Overflow:
-        raise Mistake(f"a result is too large: it would have more than {MAX_DIGITS:,} digits") from None
+        raise UserError(f"a result is too large: it would have more than {MAX_DIGITS:,} digits") from None
     except Underflow:
-        raise Mistake(f"a result is too small: it would have more than {MAX_DIGITS:,} zeros after the point") from None
+        raise UserError(
+            f"a result is too small: it would have more than {MAX_DIGITS:,} zeros after the point"
+        ) from None
     except DivisionByZero:
-        raise Mistake("division by zero: a value in the calculation that divides another is 0") from None
+        raise UserError("division by zero: a value in the calculation that divides another is 0") from None
     except InvalidOperation:
-        raise Mistake("the calculation has no real result: check the values given to its functions") from None
+        raise UserError("the calculation has no real result: check the values given to its functions") from None
     except (RecursionError, MemoryError):
-        raise Mistake("the expression is nested too deep or too large: split it into smaller ones") from None
+        raise UserError("the expression is nested too deep or too large: split it into smaller ones") from None
     finally:
         current_work.reset(token)
 
@@ -81,7 +83,7 @@ class _Evaluation:
     def value(self, node: ast.expr, depth: int) -> Value:
         spend(5)
         if depth > MAX_DEPTH:
-            raise Mistake(f"the expression is nested too deep: use at most {MAX_DEPTH} operators within each other")
+            raise UserError(f"the expression is nested too deep: use at most {MAX_DEPTH} operators within each other")
         match node:
             case ast.Constant():
                 return self._literal(node)
@@ -134,7 +136,7 @@ class _Evaluation:
                 arithmetic.mark_rounded()
             return CONSTANTS[name]
         if name in FUNCTIONS:
-            raise Mistake(f"'{node.id}' is a function: write {FUNCTIONS[name].signature}")
+            raise UserError(f"'{node.id}' is a function: write {FUNCTIONS[name].signature}")
         raise unknown_name(node.id, "name", list(CONSTANTS))
 
     def _call(self, node: ast.Call, depth: int) -> Value:
@@ -184,7 +186,7 @@ class _Evaluation:
             if is_number(right):
                 return add_days(left, -right)
         also = {"+": ", or two texts, two lists, a date and days", "-": ", or dates"}.get(sign, "")
-        raise Mistake(f"'{sign}' works on numbers{also}, but got {shown(left)} and {shown(right)}")
+        raise UserError(f"'{sign}' works on numbers{also}, but got {shown(left)} and {shown(right)}")
 
     def _signed(self, node: ast.UnaryOp, depth: int) -> Value:
         if isinstance(node.op, ast.Not):
@@ -194,7 +196,7 @@ class _Evaluation:
             raise self._refused(node, "the signs are + and -")
         if not is_number(operand):
             sign = "-" if isinstance(node.op, ast.USub) else "+"
-            raise Mistake(f"the sign '{sign}' works on a number, but got {shown(operand)}")
+            raise UserError(f"the sign '{sign}' works on a number, but got {shown(operand)}")
         # copy_negate keeps every digit; the minus of Decimal would round a long literal.
         if isinstance(node.op, ast.UAdd):
             return operand
@@ -210,7 +212,7 @@ class _Evaluation:
     def _truth(self, node: ast.expr, depth: int, word: str) -> bool:
         value = self.value(node, depth + 1)
         if not isinstance(value, bool):
-            raise Mistake(f"'{word}' needs true or false, but got {shown(value)}: compare it with something")
+            raise UserError(f"'{word}' needs true or false, but got {shown(value)}: compare it with something")
         return value
 
     def _compared(self, node: ast.Compare, depth: int) -> bool:
@@ -243,5 +245,5 @@ class _Evaluation:
             case _:
                 raise self._refused(node, "the comparisons are == != < <= > >= in")
 
-    def _refused(self, node: ast.expr, hint: str) -> Mistake:
-        return Mistake(f"cannot calculate what stands at position {self.parsed.position(node)}: {hint}")
+    def _refused(self, node: ast.expr, hint: str) -> UserError:
+        return UserError(f"cannot calculate what stands at position {self.parsed.position(node)}: {hint}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from coset.errors import Mistake
+from coset.errors import UserError
 
 MAX_CHARACTERS = 2_000_000
 MAX_TOKENS = 250_000
@@ -41,12 +41,12 @@ def spend(steps: int) -> None:
     work = current_work.get()
     work.steps -= steps
     if work.steps < 0:
-        raise Mistake("the calculation needs too much work: use shorter lists, shorter texts or smaller numbers")
+        raise UserError("the calculation needs too much work: use shorter lists, shorter texts or smaller numbers")
 
 
-def too_large() -> Mistake:
-    return Mistake(f"a number in the calculation would have more than {MAX_DIGITS:,} digits: use smaller numbers")
+def too_large() -> UserError:
+    return UserError(f"a number in the calculation would have more than {MAX_DIGITS:,} digits: use smaller numbers")
 
 
-def too_long() -> Mistake:
-    return Mistake(f"a text in the calculation would have more than {MAX_TEXT:,} characters: use shorter texts")
+def too_long() -> UserError:
+    return UserError(f"a text in the calculation would have more than {MAX_TEXT:,} characters: use shorter texts")

@@ -10,7 +10,7 @@ import calendar
 import datetime
 import re
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator.arithmetic import quotient, settled
 from coset.session.calculator.values import Moment, Number, format_value
 
@@ -23,7 +23,7 @@ def read_moment(text: str) -> Moment:
     """A date, or a date and time where the text has one."""
     stripped = text.strip() if len(text) <= 50 else ""
     if re.fullmatch(r"\d{4}-?\d{2}|\d{4}", stripped, re.ASCII):
-        raise Mistake(f"'{stripped}' names no single day: {_SHAPES}")
+        raise UserError(f"'{stripped}' names no single day: {_SHAPES}")
     year_first = _YEAR_FIRST.fullmatch(stripped)
     if year_first:
         year, month, day, time = year_first.groups()
@@ -36,14 +36,14 @@ def read_moment(text: str) -> Moment:
         # Python's reason is worth keeping only where the shape is right and the day does not exist.
         impossible = year_first and ("out of range" in str(error) or "must be in" in str(error))
         reason = "does not exist in the calendar" if impossible else "is not a date the calculator can read"
-        raise Mistake(f"'{text[:40]}' {reason}: {_SHAPES}") from None
+        raise UserError(f"'{text[:40]}' {reason}: {_SHAPES}") from None
 
 
 def comparable_moments(left: Moment, right: Moment) -> tuple[datetime.datetime, datetime.datetime]:
     """Both as date and time; a date is its midnight."""
     first, second = as_datetime(left), as_datetime(right)
     if (first.tzinfo is None) != (second.tzinfo is None):
-        raise Mistake(
+        raise UserError(
             f"{format_value(left)} and {format_value(right)} do not compare: give both a time zone, or neither"
         )
     return first, second
@@ -74,7 +74,7 @@ def microseconds_from(start: Moment, end: Moment) -> int:
 def add_days(moment: Moment, days: Number) -> Moment:
     number = settled(days)
     if number != int(number):
-        raise Mistake(f"a date moves by whole days, but got {format_value(days)}: use add_hours for parts of a day")
+        raise UserError(f"a date moves by whole days, but got {format_value(days)}: use add_hours for parts of a day")
     return shift(moment, int(number), "days")
 
 
@@ -104,5 +104,5 @@ def months_from(start: Moment, end: Moment) -> int:
     return months - 1 if add_months(first, months) > second else months
 
 
-def _outside() -> Mistake:
-    return Mistake("the date would fall outside the years 1 to 9999: use a smaller step")
+def _outside() -> UserError:
+    return UserError("the date would fall outside the years 1 to 9999: use a smaller step")

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator.arithmetic import decimal
 from coset.session.calculator.limits import (
     MAX_BRACKETS,
@@ -114,11 +114,11 @@ class Parsed:
 
 def parse(expression: str) -> Parsed:
     if len(expression) > MAX_CHARACTERS:
-        raise Mistake(
+        raise UserError(
             f"the expression has {len(expression):,} characters: the calculator takes at most {MAX_CHARACTERS:,}"
         )
     if not expression.strip():
-        raise Mistake('the expression is empty: write something like "mean([1, 2, 3])"')
+        raise UserError('the expression is empty: write something like "mean([1, 2, 3])"')
     text = _Reader(expression).python_text()
     start = len(text) - len(text.lstrip())
     carets = [match.start() - start for match in re.finditer("\x01", text)]
@@ -168,7 +168,7 @@ class _Reader:
             else:
                 tokens += 1 if group != "numbers" else text.count(",") + text.count("-")
                 if tokens > MAX_TOKENS:
-                    raise Mistake(
+                    raise UserError(
                         f"the expression has more than {MAX_TOKENS:,} numbers, names and operators: use shorter lists"
                     )
                 if group in {"number", "text"}:
@@ -187,7 +187,7 @@ class _Reader:
             self.previous, self.last_group = (text, group) if group != "numbers" else (",", "comma")
         if self.open:
             bracket, where = self.open[-1]
-            raise Mistake(f"the '{bracket}' at position {where + 1} is never closed: add '{_CLOSING[bracket]}'")
+            raise UserError(f"the '{bracket}' at position {where + 1} is never closed: add '{_CLOSING[bracket]}'")
         if not self.after_value:
             raise self._value_missing(len(expression))
         return "".join(self.parts)
@@ -210,14 +210,14 @@ class _Reader:
     def _number(self, text: str, position: int) -> None:
         following = self.expression[position + len(text) : position + len(text) + 1]
         if following.isalnum() or following in {"_", "."}:
-            raise Mistake(
+            raise UserError(
                 f"the number '{text[:40]}' at position {position + 1} runs into '{following}': "
                 "put an operator between them, or quotes around a text"
             )
         if len(text) > MAX_DIGITS:
             raise too_large()
         if text[0] == "0" and text.strip("0_") != "" and text.replace("_", "").isdigit():
-            raise Mistake(
+            raise UserError(
                 f"the number '{text[:40]}' at position {position + 1} starts with 0: "
                 "drop the zeros, or put quotes around it"
             )
@@ -225,7 +225,7 @@ class _Reader:
     def _name(self, text: str, position: int) -> None:
         after = self.expression[position + len(text) : position + len(text) + 1]
         if after and after in "\"'":
-            raise Mistake(f"a text has no prefix: remove '{text[:40]}' before the quote at position {position + 1}")
+            raise UserError(f"a text has no prefix: remove '{text[:40]}' before the quote at position {position + 1}")
         if text in _BINARY_WORDS:
             if text == "in" and self.previous == "not" and not self.after_value:
                 pass
@@ -238,7 +238,7 @@ class _Reader:
             self._count_operator()
             self.after_value = self.after_name = False
         elif keyword.iskeyword(text) and text not in _PYTHON_CONSTANTS:
-            raise Mistake(
+            raise UserError(
                 f"'{text}' at position {position + 1} is not part of the calculator: "
                 "it knows numbers, texts, lists, operators and functions"
             )
@@ -250,14 +250,14 @@ class _Reader:
     def _operator(self, text: str, position: int) -> None:
         self._count_operator()
         if self.previous == "%" and not self.after_value:
-            raise Mistake(f"cannot read position {position + 1}: {_PERCENT_HINT}")
+            raise UserError(f"cannot read position {position + 1}: {_PERCENT_HINT}")
         if not self.after_value and text not in {"+", "-"}:
             raise self._value_missing(position)
         self.after_value = self.after_name = False
 
     def _opening(self, text: str, position: int) -> None:
         if self.after_value and text == "[":
-            raise Mistake(
+            raise UserError(
                 f"cannot read '[' at position {position + 1}: "
                 "to take one item of a list write item(list, position), counting from 1"
             )
@@ -271,11 +271,11 @@ class _Reader:
 
     def _closing(self, text: str, position: int) -> None:
         if not self.open:
-            raise Mistake(f"the '{text}' at position {position + 1} closes nothing: remove it, or open it before")
+            raise UserError(f"the '{text}' at position {position + 1} closes nothing: remove it, or open it before")
         bracket, where = self.open.pop()
         self.operators.pop()
         if _CLOSING[bracket] != text:
-            raise Mistake(
+            raise UserError(
                 f"the '{bracket}' at position {where + 1} is closed by '{text}' at position {position + 1}: "
                 f"close it with '{_CLOSING[bracket]}'"
             )
@@ -285,7 +285,7 @@ class _Reader:
 
     def _comma(self, position: int) -> None:
         if not self.open:
-            raise Mistake(
+            raise UserError(
                 f"cannot read ',' at position {position + 1}: a comma separates the values of a list or function; "
                 'write 1234 or 1_234 for a number with thousands, or number("1,234.50")'
             )
@@ -297,11 +297,11 @@ class _Reader:
     def _count_operator(self) -> None:
         self.operators[-1] += 1
         if self.operators[-1] > MAX_OPERATORS or sum(self.operators) > MAX_OPERATORS:
-            raise Mistake(
+            raise UserError(
                 f"the expression chains more than {MAX_OPERATORS:,} operators: use sum([...]) or product([...])"
             )
 
-    def _refused(self, position: int) -> Mistake:
+    def _refused(self, position: int) -> UserError:
         character = self.expression[position]
         hint = _HINTS.get(character)
         if hint is None and unicodedata.category(character) == "Sc":
@@ -309,33 +309,37 @@ class _Reader:
         if hint is None and not character.isascii():
             hint = "outside quotes only plain ASCII characters are allowed"
         name = character if character.isprintable() else f"U+{ord(character):04X}"
-        return Mistake(f"cannot read '{name}' at position {position + 1}: {hint or 'it is not part of the calculator'}")
+        return UserError(
+            f"cannot read '{name}' at position {position + 1}: {hint or 'it is not part of the calculator'}"
+        )
 
-    def _two_values(self, text: str, position: int) -> Mistake:
-        return Mistake(
+    def _two_values(self, text: str, position: int) -> UserError:
+        return UserError(
             f"cannot read '{_cut(text)}' at position {position + 1}: "
             "two values stand side by side, put an operator or a comma between them"
         )
 
-    def _value_missing(self, position: int) -> Mistake:
+    def _value_missing(self, position: int) -> UserError:
         if self.previous == "%":
-            return Mistake(f"cannot read position {position + 1}: {_PERCENT_HINT}")
+            return UserError(f"cannot read position {position + 1}: {_PERCENT_HINT}")
         after = f" after '{_cut(self.previous)}'" if self.previous else ""
-        return Mistake(f"a value is missing{after} at position {position + 1}: write a number, text, list or function")
+        return UserError(
+            f"a value is missing{after} at position {position + 1}: write a number, text, list or function"
+        )
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= 20 else text[:17] + "..."
 
 
-def _unreadable(expression: str, index: int) -> Mistake:
+def _unreadable(expression: str, index: int) -> UserError:
     near = expression[index : index + 20].strip()
-    return Mistake(
+    return UserError(
         f"cannot read the expression at position {index + 1}"
         + (f", near '{near}'" if near else "")
         + ": check the operators and 'a if condition else b'"
     )
 
 
-def _too_nested() -> Mistake:
-    return Mistake(f"the expression is nested too deep: use at most {MAX_BRACKETS} brackets within brackets")
+def _too_nested() -> UserError:
+    return UserError(f"the expression is nested too deep: use at most {MAX_BRACKETS} brackets within brackets")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.ask_answered import ask_user, show_answered
 from coset.surfaces.command_line.output import environment_option, json_option
 
@@ -81,9 +81,9 @@ def command(
     from coset.environment.configuration import load_environment
 
     if (question is None) == (resume is None):
-        raise Mistake("give one question, or the run to go on with: --resume RUN")
+        raise UserError("give one question, or the run to go on with: --resume RUN")
     if interactive and not sys.stdin.isatty():
-        raise Mistake("--interactive needs a terminal to ask at: leave it out")
+        raise UserError("--interactive needs a terminal to ask at: leave it out")
     environment = load_environment(environment_path)
     no_model = not (model or environment.models or os.environ.get("COSET_MODEL"))
     if question is not None and not core and (quick or no_model):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.bench_dab import dab
 from coset.surfaces.command_line.bench_list import list_benches
 from coset.surfaces.command_line.bench_questions import questions
@@ -51,7 +51,7 @@ def joins(folder: Path, path: Path) -> None:
                 out.flush()
                 tasks, pairs, rules = tasks + 1, pairs + len(prediction.pairs), rules + (prediction.rule is not None)
     except OSError as error:
-        raise Mistake(f"cannot write {path}: {error.strerror}") from None
+        raise UserError(f"cannot write {path}: {error.strerror}") from None
     click.echo(f"{tasks} tasks, {pairs} pairs, {rules} with a rule, in {time.monotonic() - started:.1f} s: {path}")
 
 
@@ -83,6 +83,6 @@ def matching(source: Path, target: Path, path: Path) -> None:
             for attribute, ranked in rank(left, right):
                 out.write(json.dumps({"source": attribute, "target_ranked": ranked}, ensure_ascii=False) + "\n")
     except OSError as error:
-        raise Mistake(f"cannot write {path}: {error.strerror}") from None
+        raise UserError(f"cannot write {path}: {error.strerror}") from None
     seconds = time.monotonic() - started
     click.echo(f"{len(left.attributes)} attributes against {len(right.attributes)}, in {seconds:.1f} s: {path}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.surfaces.command_line.bench_options import ask_options, asking_options, show_progress, show_systems
 from coset.surfaces.command_line.output import cell, json_option, print_json
 
@@ -127,7 +127,7 @@ def _systems(runs: list[Any]) -> list[System]:
     if not any(system.attempts for system in systems):
         raise CosetError("no attempt was kept, so there is nothing to report")
     if empty := next((system for system in systems if not system.attempts), None):
-        raise Mistake(f"the run '{empty.run.folder}' has no attempts: leave it out of --compare")
+        raise UserError(f"the run '{empty.run.folder}' has no attempts: leave it out of --compare")
     return systems
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.output import waiting
 
 
@@ -53,7 +53,7 @@ def routing(schemas: Path, questions: Path, pool: bool, evidence: bool, path: Pa
                 router = pooled
                 if router is None:
                     if database is None:
-                        raise Mistake(
+                        raise UserError(
                             f"question {question.id} is asked of '{question.key[1]}', which {schemas.name} lacks"
                         )
                     if database.key not in routers:
@@ -66,7 +66,7 @@ def routing(schemas: Path, questions: Path, pool: bool, evidence: bool, path: Pa
                 }  # fmt: skip
                 out.write(json.dumps(line, ensure_ascii=False) + "\n")
     except OSError as error:
-        raise Mistake(f"cannot write {path}: {error.strerror}") from None
+        raise UserError(f"cannot write {path}: {error.strerror}") from None
     click.echo(
         f"{len(asked):,} questions over {len(databases):,} databases, {time.monotonic() - started:.1f} s: {path}"
     )

@@ -18,7 +18,7 @@ def command(role: str | None, whole_inventory: bool, limit: int, environment_pat
     fiber (the columns assigned to it) and its strongest competitors. With a ROLE such as customer.identifier, its
     whole fiber."""
     from coset.environment.configuration import load_environment
-    from coset.errors import Mistake
+    from coset.errors import UserError
     from coset.evidence.state import EvidenceState
     from coset.identities.explain import realised_identities
     from coset.identities.inventory import COORDINATES, load_inventory
@@ -50,7 +50,7 @@ def command(role: str | None, whole_inventory: bool, limit: int, environment_pat
             and row["role"].split(".")[1] == names.get("attribute", row["role"].split(".")[1])
         ]  # fmt: skip
         if not found:
-            raise Mistake(f"no column of this environment plays '{role}'")
+            raise UserError(f"no column of this environment plays '{role}'")
     shown = found if role else found[:limit]
     if as_json:
         print_json({"identities": shown, "left_out": len(found) - len(shown)})

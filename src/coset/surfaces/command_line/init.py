@@ -14,7 +14,7 @@ from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import FILE_NAME, STATE_FOLDER, check_source_name, load_environment
 from coset.environment.locations import recognise
 from coset.environment.secrets import REFERENCE, SECRETS_FILE, passwords_of, without_password, write_secret
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.output import json_option, print_json, waiting
 from coset.surfaces.command_line.sources import listings_as_json, show_listings
 
@@ -47,7 +47,7 @@ def command(context: click.Context, sources: tuple[str, ...], directory: str, fo
     folder = Path(directory)
     file = folder / FILE_NAME
     if file.exists() and not force:
-        raise Mistake(
+        raise UserError(
             f"'{file}' exists already: edit it, or replace it with --force (the old one is kept as {FILE_NAME}.bak)"
         )
     entries, secrets = _entries(sources, folder)
@@ -96,7 +96,7 @@ def _entries(arguments: tuple[str, ...], folder: Path) -> tuple[dict[str, dict[s
         try:
             if not REFERENCE.fullmatch(location):
                 recognise(location, Path.cwd())
-        except Mistake as mistake:
+        except UserError as mistake:
             problems.append(f"{name}: {mistake}")
             continue
         for password in passwords_of(location):
@@ -107,7 +107,7 @@ def _entries(arguments: tuple[str, ...], folder: Path) -> tuple[dict[str, dict[s
                 break
         entries[name] = {"location": _relative(location, folder)}
     if problems:
-        raise Mistake("; ".join(problems))
+        raise UserError("; ".join(problems))
     return entries, secrets
 
 

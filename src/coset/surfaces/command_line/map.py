@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.output import environment_option
 
 
@@ -25,7 +25,7 @@ def command(out: Path, coordinate: str, environment_path: str | None) -> None:
 
     environment = load_environment(environment_path)
     if out.suffix.lower() not in (".html", ".htm"):
-        raise Mistake(f"'{out}': the map is an HTML page, give it a name that ends with .html")
+        raise UserError(f"'{out}': the map is an HTML page, give it a name that ends with .html")
     with EvidenceState.read(environment.state_folder) as state:
         page = picture(
             state,
@@ -36,5 +36,5 @@ def command(out: Path, coordinate: str, environment_path: str | None) -> None:
     try:
         out.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise Mistake(f"cannot write {out}: {error.strerror}") from None
+        raise UserError(f"cannot write {out}: {error.strerror}") from None
     click.echo(str(out))

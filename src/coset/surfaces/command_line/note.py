@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.output import cell, environment_option, json_option, print_json
 
 
@@ -38,7 +38,7 @@ def command(
             state.remove_note(remove)
         elif not list_them:
             if not reference or not text:
-                raise Mistake("give a REFERENCE and a TEXT, --list, or --remove NUMBER")
+                raise UserError("give a REFERENCE and a TEXT, --list, or --remove NUMBER")
             state.add_note(resolve(state, reference), text)
         notes = state.notes()
     if as_json:

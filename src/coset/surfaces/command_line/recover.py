@@ -25,13 +25,13 @@ def command(reference: str | None, words: str | None, budget: int, environment_p
     orders.buyer_id work while they are unambiguous.
     """
     from coset.environment.configuration import load_environment
-    from coset.errors import Mistake
+    from coset.errors import UserError
     from coset.routing.objects_of_state import StateObjects
     from coset.routing.recover import recover
     from coset.routing.search import search
 
     if (reference is None) == (words is None):
-        raise Mistake("say what to recover: either a REFERENCE or --search WORDS")
+        raise UserError("say what to recover: either a REFERENCE or --search WORDS")
     environment = load_environment(environment_path)
     objects = StateObjects(environment.state_folder)
     found = search(objects, words, budget) if words is not None else recover(objects, reference or "", budget)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.output import cell, copying_progress, environment_option, json_option, print_json
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def command(
     from coset.environment.configuration import load_environment
 
     if is_replay + is_resumed + whole > 1:
-        raise Mistake("--replay, --resume and --whole are three different things to do with a run: choose one")
+        raise UserError("--replay, --resume and --whole are three different things to do with a run: choose one")
     if (model is not None or steps is not None) and not is_resumed:
-        raise Mistake("--model and --steps belong to --resume: showing and replaying a run need no model")
+        raise UserError("--model and --steps belong to --resume: showing and replaying a run need no model")
     environment = load_environment(environment_path)
     if is_resumed:
         _resume(environment, number, model, steps, as_json)

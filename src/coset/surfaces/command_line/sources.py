@@ -7,7 +7,7 @@ import click
 from coset.environment.catalogue import Catalogue, SourceListing
 from coset.environment.configuration import load_environment
 from coset.environment.source import Table
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.output import cell, console, environment_option, json_option, print_json, size, waiting
 
 SHOWN_TABLES = 200
@@ -30,7 +30,9 @@ def command(
     environment = load_environment(environment_path)
     unknown = [name for name in names if name not in environment.sources]
     if unknown:
-        raise Mistake(f"there is no source {' or '.join(map(repr, unknown))}: there are {', '.join(environment.names)}")
+        raise UserError(
+            f"there is no source {' or '.join(map(repr, unknown))}: there are {', '.join(environment.names)}"
+        )
     with waiting("listing the sources"):
         catalogue = Catalogue(environment).list_sources(names or None)
     catalogue.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.output import (
     cell,
     console,
@@ -99,10 +99,10 @@ def command(
 
 def _statement(statement: str | None, file: str | None) -> str:
     if (statement is None) == (file is None):
-        raise Mistake("give one statement: as the argument, as - for standard input, or with --file")
+        raise UserError("give one statement: as the argument, as - for standard input, or with --file")
     if file is not None:
         try:
             return Path(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise Mistake(f"cannot read the statement from '{file}'") from error
+            raise UserError(f"cannot read the statement from '{file}'") from error
     return sys.stdin.read() if statement == "-" else statement or ""

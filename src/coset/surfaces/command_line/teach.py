@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.surfaces.command_line.output import environment_option, json_option, print_json
 
 
@@ -51,7 +51,7 @@ def command(
             changes = list(comprehend_identities(state, load_model(environment.identities_file)).changes)
         elif not list_them:
             if not reference or not role:
-                raise Mistake("give a REFERENCE and a ROLE, --list, or --revoke NUMBER")
+                raise UserError("give a REFERENCE and a ROLE, --list, or --revoke NUMBER")
             about = store.resolve_object(reference)
             model = load_model(environment.identities_file)
             wanted = model.inventory.role(role)

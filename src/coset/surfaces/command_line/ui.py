@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from coset.errors import MissingDependency, Mistake
+from coset.errors import MissingDependency, UserError
 from coset.surfaces.command_line.output import environment_option
 
 
@@ -35,7 +35,7 @@ def command(host: str, port: int, reports: Path | None, open_browser: bool, envi
     token = os.environ.get(TOKEN_VARIABLE) or None
     check_exposure(host, token)
     if reports is not None and not reports.is_dir():
-        raise Mistake(f"'{reports}' is no folder: name one that holds benchmark reports")
+        raise UserError(f"'{reports}' is no folder: name one that holds benchmark reports")
 
     def ready(address: str) -> None:
         click.echo(f"serving on {address} (Ctrl-C ends it)", err=True)

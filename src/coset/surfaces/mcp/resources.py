@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from mcp_types import Resource, ResourceTemplate
 
 from coset.api.open_environment import OpenEnvironment
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.explain import realised_identities
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.routing.data_as_text import one_line
@@ -53,7 +53,7 @@ def read(environment: OpenEnvironment, address: str) -> str:
     for prefix in (SOURCE, OBJECT):
         if address.startswith(prefix) and len(address) > len(prefix):
             return environment.recover(unquote(address[len(prefix) :]), BUDGET).text
-    raise Mistake(
+    raise UserError(
         f"there is no resource '{one_line(address, 120)}': there are {INVENTORY}, {SOURCE}NAME and {OBJECT}REFERENCE"
     )
 

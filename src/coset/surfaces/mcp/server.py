@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from coset import __version__
 from coset.api.long_call import await_for
 from coset.api.open_environment import OpenEnvironment
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.surfaces.mcp import guidance, resources
 from coset.surfaces.mcp.calling import call_tool
 from coset.surfaces.mcp.schemas import input_schema, output_schema
@@ -60,7 +60,7 @@ def make_server(environment: OpenEnvironment, *, read_only: bool = False) -> Ser
         try:
             text = await await_for(environment.threads, lambda call: resources.read(environment, address))
         except CosetError as error:
-            code = types.INVALID_PARAMS if isinstance(error, Mistake) else types.INTERNAL_ERROR
+            code = types.INVALID_PARAMS if isinstance(error, UserError) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from None
         content = types.TextResourceContents(uri=address, text=text, mime_type=resources.TEXT)
         return types.ReadResourceResult(contents=[content])

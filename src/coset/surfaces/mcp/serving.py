@@ -84,7 +84,7 @@ def serve_http(
 
 
 def check_exposure(host: str, token: str | None) -> None:
-    """Raises `Mistake` for an address that others can reach without a token."""
+    """Raises `UserError` for an address that others can reach without a token."""
     check_exposure_of(host, token, TOKEN_VARIABLE, "clients send as `Authorization: Bearer ...`")
 
 

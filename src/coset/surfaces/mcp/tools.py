@@ -16,7 +16,7 @@ from coset.answering.offline.outcome import Declined
 from coset.api.configured_model import has_model
 from coset.api.long_call import LongCall, Report, await_for
 from coset.api.open_environment import OpenEnvironment
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.routing.recover import Recovered
 from coset.surfaces.mcp import arguments as given
 from coset.surfaces.mcp import outputs as gives
@@ -62,7 +62,7 @@ async def recover(environment: OpenEnvironment, asked: given.RecoverArguments, r
     def found() -> Recovered:
         try:
             return environment.recover(asked.what, asked.budget)
-        except Mistake:
+        except UserError:
             return environment.search(asked.what, asked.budget)
 
     known = await _quick(environment, found)
@@ -83,7 +83,7 @@ async def teach(environment: OpenEnvironment, asked: given.TeachArguments, repor
         kept = []
     else:
         if not asked.reference or not asked.role:
-            raise Mistake("give `reference` and `role`, or `revoke` with the number of a statement")
+            raise UserError("give `reference` and `role`, or `revoke` with the number of a statement")
         done = await _quick(
             environment, lambda: environment.teach(asked.reference, asked.role, negative=asked.negative)
         )
@@ -216,7 +216,7 @@ TOOLS = (
 
 def offered(environment: OpenEnvironment, *, read_only: bool) -> dict[str, Tool]:
     """The tools of this environment by name: nothing that keeps anything where only reading is allowed. Raises
-    `Mistake` for a model that is configured wrongly."""
+    `UserError` for a model that is configured wrongly."""
     from coset.answering.models import choose_models
 
     if has_model(environment.environment):

@@ -18,7 +18,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 
-from coset.errors import CosetError, Mistake
+from coset.errors import CosetError, UserError
 from coset.surfaces.web.gate import Gate
 from coset.surfaces.web.pages import ROUTES
 from coset.surfaces.web.rendering import render
@@ -54,7 +54,7 @@ def _error(request: Request, status: int, text: str) -> Response:
 
 
 async def _told(request: Request, error: Exception) -> Response:
-    return _error(request, 400 if isinstance(error, Mistake) else 503, str(error))
+    return _error(request, 400 if isinstance(error, UserError) else 503, str(error))
 
 
 async def _refused(request: Request, error: Exception) -> Response:

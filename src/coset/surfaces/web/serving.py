@@ -26,7 +26,7 @@ WARMING_UP = "customer orders by month"
 
 
 def check_exposure(host: str, token: str | None) -> None:
-    """Raises `Mistake` for an address that others can reach without a token."""
+    """Raises `UserError` for an address that others can reach without a token."""
     check_exposure_of(host, token, TOKEN_VARIABLE, "the page asks for")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.identities.inventory import Inventory
 
 Key = tuple[str, str]
@@ -38,7 +38,7 @@ def tab_separated(path: Path, count: int) -> Iterator[tuple[int, list[str]]]:
         for number, line in enumerate(lines, start=1):
             fields = line.rstrip("\n").split("\t")
             if len(fields) != count:
-                raise Mistake(f"'{path.name}' line {number} has {len(fields)} fields instead of {count}")
+                raise UserError(f"'{path.name}' line {number} has {len(fields)} fields instead of {count}")
             yield number, fields
 
 
@@ -54,8 +54,8 @@ def read_annotation(inventory: Inventory, path: Path = FOLDER / "columns.tsv") -
                     inventory.position("attribute", attribute) if column else None,
                 )
             )  # fmt: skip
-        except Mistake as error:
-            raise Mistake(f"'{path.name}' line {number}: {error}") from None
+        except UserError as error:
+            raise UserError(f"'{path.name}' line {number}: {error}") from None
     return found
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from coset.environment.source import Limits
-from coset.errors import Mistake
+from coset.errors import UserError
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -79,14 +79,14 @@ def parse_address(location: str, source: str) -> Address:
         port = url.port or 3306
         host = url.hostname or "localhost"
     except ValueError:
-        raise Mistake(f"source '{source}': the URL's host or port is not valid; {wanted}") from None
+        raise UserError(f"source '{source}': the URL's host or port is not valid; {wanted}") from None
     if url.scheme.split("+")[0] not in {"mysql", "mariadb"}:
-        raise Mistake(f"source '{source}': the URL does not start with mysql://; {wanted}")
+        raise UserError(f"source '{source}': the URL does not start with mysql://; {wanted}")
     database = unquote(url.path.removeprefix("/"))
     options = dict(parse_qsl(url.query, keep_blank_values=True))
     for name in options:
         if name not in OPTIONS:
-            raise Mistake(f"source '{source}': unknown URL option '{name}'; known are {', '.join(OPTIONS)}")
+            raise UserError(f"source '{source}': unknown URL option '{name}'; known are {', '.join(OPTIONS)}")
     chosen = options.get("ssl")
     certified = "ssl_ca" in options or "ssl_cert" in options or _is_true(options.get("ssl_verify_identity"))
     return Address(

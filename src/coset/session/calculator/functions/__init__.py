@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Final
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator.functions.change import CHANGE
 from coset.session.calculator.functions.dates import DATES
 from coset.session.calculator.functions.elementary import ELEMENTARY
@@ -32,17 +32,17 @@ ELSEWHERE: Final[dict[str, str]] = {
 }  # fmt: skip
 
 
-def unknown_name(name: str, what: str, known: list[str]) -> Mistake:
+def unknown_name(name: str, what: str, known: list[str]) -> UserError:
     """The error for a name that is not known, with the names it may have been meant for."""
     lowered = name.lower()
     if lowered in {"today", "now"} and what == "function":
-        return Mistake(
+        return UserError(
             f"there is no function '{name}': a calculation has no clock, write the date, as date(\"2024-02-29\")"
         )
     near = [ELSEWHERE[lowered]] if what == "function" and lowered in ELSEWHERE else []
     near += [each for each in difflib.get_close_matches(lowered[:60], known, n=3, cutoff=0.6) if each not in near]
     if near:
-        return Mistake(f"there is no {what} '{name[:60]}': did you mean {' or '.join(near)}?")
+        return UserError(f"there is no {what} '{name[:60]}': did you mean {' or '.join(near)}?")
     names = f"the constants are {', '.join(known)}" if what == "name" else "the help lists all functions"
     text_hint = "; put quotes around a text" if what == "name" else ""
-    return Mistake(f"there is no {what} '{name[:60]}': {names}{text_hint}")
+    return UserError(f"there is no {what} '{name[:60]}': {names}{text_hint}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator.arithmetic import divide, multiply, power, subtract
 from coset.session.calculator.functions.signature import Group, Number
 
@@ -49,13 +49,13 @@ def cagr(first: Number, last: Number, periods: Number) -> Number:
     cagr(100, 121, 2) = 10
     """
     if first <= 0 or last <= 0:
-        raise Mistake("cagr expects first and last to be above 0")
+        raise UserError("cagr expects first and last to be above 0")
     if periods <= 0:
-        raise Mistake("cagr expects a number of periods above 0")
+        raise UserError("cagr expects a number of periods above 0")
     growth = power(Decimal(divide(last, first)), divide(1, periods))
     return multiply(subtract(growth, 1), 100)
 
 
 def _not_zero(value: Number, name: str, parameter: str) -> None:
     if value == 0:
-        raise Mistake(f"division by zero: {name} expects '{parameter}' to be other than 0")
+        raise UserError(f"division by zero: {name} expects '{parameter}' to be other than 0")

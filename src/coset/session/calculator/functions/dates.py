@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import datetime
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator import moments
 from coset.session.calculator.arithmetic import quotient
 from coset.session.calculator.functions.signature import Day, Days, Group, Moment, Number, Value, Whole
@@ -33,8 +33,8 @@ def date(year_or_text: Value, *month_day: Whole) -> Value:
         try:
             return datetime.date(int(year_or_text), *month_day)
         except (ValueError, OverflowError):
-            raise Mistake("date: there is no such day in the calendar, give year, month and day") from None
-    raise Mistake(f'date expects a text like "2024-02-29", or year, month and day, but got {shown(year_or_text)}')
+            raise UserError("date: there is no such day in the calendar, give year, month and day") from None
+    raise UserError(f'date expects a text like "2024-02-29", or year, month and day, but got {shown(year_or_text)}')
 
 
 @DATES.function
@@ -120,7 +120,7 @@ def age(born: Day, on: Day) -> Number:
     age("1990-05-20", "2024-05-19") = 33
     """
     if on < born:
-        raise Mistake("age expects the day of birth first, and a day that is not before it")
+        raise UserError("age expects the day of birth first, and a day that is not before it")
     return moments.months_from(born, on) // 12
 
 

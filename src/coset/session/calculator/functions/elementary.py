@@ -7,7 +7,7 @@ import re
 import unicodedata
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, getcontext
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator import arithmetic
 from coset.session.calculator.arithmetic import TRANSCENDENTAL, divide, fraction, mark_rounded, settled, whole
 from coset.session.calculator.functions.signature import Group, Number, SomeNumbers, Text, Whole
@@ -38,7 +38,7 @@ def number(text: Text) -> Number:
     negative = bare.startswith("(") and bare.endswith(")")
     match = _FORMATTED.fullmatch(bare[1:-1].strip() if negative else bare)
     if match is None or not (match[2] or (match[4] or ".") != "."):
-        raise Mistake(f'number cannot read \'{text[:40]}\': write it like 1234.5, "1,234.50", "$5" or "15%"')
+        raise UserError(f'number cannot read \'{text[:40]}\': write it like 1234.5, "1,234.50", "$5" or "15%"')
     whole_part = re.sub(r"\D", "", match[2] or "0")
     digits = f"{match[1]}{whole_part}{match[4] or ''}{match[5] or ''}"
     found: Number = arithmetic.decimal(digits) if match[4] or match[5] else int(digits)
@@ -116,7 +116,7 @@ def trunc(x: Number, digits: Whole = 0) -> Number:
 
 def _rounded(x: Number, digits: int, how: str) -> Number:
     if abs(digits) > MOST_DECIMALS:
-        raise Mistake(f"rounding expects at most {MOST_DECIMALS:,} decimals, but got {shown(digits)}")
+        raise UserError(f"rounding expects at most {MOST_DECIMALS:,} decimals, but got {shown(digits)}")
     if isinstance(x, int) and digits >= 0:
         return x
     spend(20 + 3 * arithmetic.weight(x))
@@ -138,7 +138,7 @@ def sqrt(x: Number) -> Number:
     sqrt(0.25) = 0.5
     """
     if x < 0:
-        raise Mistake("sqrt expects a number that is not negative")
+        raise UserError("sqrt expects a number that is not negative")
     return arithmetic.square_root(fraction(x))
 
 
@@ -202,13 +202,13 @@ def log(x: Number, base: Number) -> Number:
     log(81, 3) = 4
     """
     if base == 1:
-        raise Mistake("log expects a base other than 1")
+        raise UserError("log expects a base other than 1")
     return _positive(x, "log").ln() / _positive(base, "log").ln()
 
 
 def _positive(x: Number, name: str) -> Decimal:
     if x <= 0:
-        raise Mistake(f"{name} expects a number above 0")
+        raise UserError(f"{name} expects a number above 0")
     spend(TRANSCENDENTAL)
     return Decimal(x)
 
@@ -240,7 +240,7 @@ def clamp(x: Number, low: Number, high: Number) -> Number:
     clamp(12, 0, 10) = 10
     """
     if low > high:
-        raise Mistake("clamp expects low to be at most high")
+        raise UserError("clamp expects low to be at most high")
     return min(max(x, low), high)
 
 
@@ -268,7 +268,7 @@ def lcm(values: SomeNumbers) -> Number:
 def _whole_numbers(values: SomeNumbers, name: str) -> list[int]:
     for value in values:
         if value != int(value):
-            raise Mistake(f"{name} expects whole numbers")
+            raise UserError(f"{name} expects whole numbers")
     return [whole(int(value)) for value in values]
 
 
@@ -279,7 +279,7 @@ def factorial(n: Whole) -> Number:
     factorial(5) = 120
     """
     if not 0 <= n <= LARGEST_FACTORIAL:
-        raise Mistake(f"factorial expects a whole number from 0 to {LARGEST_FACTORIAL}")
+        raise UserError(f"factorial expects a whole number from 0 to {LARGEST_FACTORIAL}")
     spend(n)
     return whole(math.factorial(n))
 
@@ -322,4 +322,4 @@ def perm(n: Whole, k: Whole) -> Number:
 
 def _not_negative(n: int, k: int, name: str) -> None:
     if n < 0 or k < 0:
-        raise Mistake(f"{name} expects whole numbers that are not negative")
+        raise UserError(f"{name} expects whole numbers that are not negative")

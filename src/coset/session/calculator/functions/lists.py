@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator.arithmetic import quotient
 from coset.session.calculator.comparison import contained, identity, in_order, same
 from coset.session.calculator.functions.signature import Group, Items, Number, SomeItems, Value, Whole
@@ -22,7 +22,7 @@ def len_(list_or_text: Value) -> Number:
     len("abc") = 3
     """
     if not isinstance(list_or_text, tuple | str):
-        raise Mistake(f"len expects a list or a text, but got {shown(list_or_text)}")
+        raise UserError(f"len expects a list or a text, but got {shown(list_or_text)}")
     return len(list_or_text)
 
 
@@ -36,7 +36,7 @@ def count(list: Items, *value: Value) -> Number:
     if not value:
         return len(list)
     if len(value) > 1:
-        raise Mistake("count takes a list and at most one value, as in count(list, value)")
+        raise UserError("count takes a list and at most one value, as in count(list, value)")
     return sum(same(item, value[0]) for item in list)
 
 
@@ -92,7 +92,7 @@ def item(list: SomeItems, position: Whole) -> Value:
     item(["a", "b", "c"], 2) = b
     """
     if position == 0 or abs(position) > len(list):
-        raise Mistake(f"item expects a position from 1 to {len(list)}, but got {shown(position)}")
+        raise UserError(f"item expects a position from 1 to {len(list)}, but got {shown(position)}")
     return list[position - 1 if position > 0 else position]
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator.arithmetic import settled
 from coset.session.calculator.limits import spend
 from coset.session.calculator.moments import as_date, read_moment
@@ -147,18 +147,18 @@ class Function:
             return
         takes = str(least) if least == most else f"{least} to {most}" if most is not None else f"at least {least}"
         plural = "" if takes in {"1", "at least 1"} else "s"
-        raise Mistake(f"{self.name} takes {takes} value{plural}, as in {self.signature}, but got {given}")
+        raise UserError(f"{self.name} takes {takes} value{plural}, as in {self.signature}, but got {given}")
 
     def _read(self, number: int, value: Value) -> Any:
         parameter = self.parameters[min(number, len(self.parameters) - 1)]
         try:
             return parameter.read(value)
         except _Unfit as unfit:
-            raise Mistake(
+            raise UserError(
                 f"{self.signature} expects {parameter.expects} as '{parameter.name}', but got {unfit}"
             ) from None
-        except Mistake as mistake:
-            raise Mistake(f"{self.name}: {mistake}") from None
+        except UserError as mistake:
+            raise UserError(f"{self.name}: {mistake}") from None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Decimal, getcontext
 from fractions import Fraction
 from itertools import pairwise
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator.arithmetic import (
     add,
     fraction,
@@ -104,7 +104,7 @@ def weighted_mean(values: SomeNumbers, weights: SomeNumbers) -> Number:
     _long_enough(values, 1, "weighted_mean")
     total = _total(weights)
     if total == 0:
-        raise Mistake("weighted_mean expects weights whose sum is not 0")
+        raise UserError("weighted_mean expects weights whose sum is not 0")
     return number_of(_total_of_products(values, weights) / total)
 
 
@@ -115,7 +115,7 @@ def geometric_mean(values: SomeNumbers) -> Number:
     geometric_mean([2, 8]) = 4
     """
     if min(values) <= 0:
-        raise Mistake("geometric_mean expects numbers above 0")
+        raise UserError("geometric_mean expects numbers above 0")
     # The product of many numbers leaves any range before the root brings it back.
     roomy = getcontext().copy()
     roomy.Emax, roomy.Emin, roomy.prec = MAX_EMAX, MIN_EMIN, roomy.prec + 10
@@ -134,7 +134,7 @@ def harmonic_mean(values: SomeNumbers) -> Number:
     harmonic_mean([40, 60]) = 48
     """
     if min(values) <= 0:
-        raise Mistake("harmonic_mean expects numbers above 0")
+        raise UserError("harmonic_mean expects numbers above 0")
     roomy = getcontext().copy()
     roomy.prec += 10
     result = Decimal(0)
@@ -214,7 +214,7 @@ def quantile(values: SomeNumbers, q: Number) -> Number:
     quantile([1, 2, 3, 4], 0.25) = 1.75
     """
     if not 0 <= q <= 1:
-        raise Mistake("quantile expects q from 0 to 1: use percentile for 0 to 100")
+        raise UserError("quantile expects q from 0 to 1: use percentile for 0 to 100")
     return number_of(_quantile(values, fraction(q)))
 
 
@@ -225,7 +225,7 @@ def percentile(values: SomeNumbers, p: Number) -> Number:
     percentile([1, 2, 3, 4, 5], 90) = 4.6
     """
     if not 0 <= p <= 100:
-        raise Mistake("percentile expects p from 0 to 100")
+        raise UserError("percentile expects p from 0 to 100")
     return number_of(_quantile(values, fraction(p) / 100))
 
 
@@ -246,7 +246,7 @@ def zscore(x: Number, values: SomeNumbers) -> Number:
     """
     spread = _variance(values, 1, "zscore")
     if spread == 0:
-        raise Mistake("zscore expects values that are not all equal")
+        raise UserError("zscore expects values that are not all equal")
     distance = fraction(x) - _mean(values)
     root = square_root(distance * distance / spread)
     return root if distance >= 0 else -root
@@ -281,7 +281,7 @@ def correlation(xs: SomeNumbers, ys: SomeNumbers) -> Number:
     _pairs(xs, ys, "correlation")
     x_spread, y_spread = _co_moment(xs, xs), _co_moment(ys, ys)
     if x_spread == 0 or y_spread == 0:
-        raise Mistake("correlation expects lists whose values are not all equal")
+        raise UserError("correlation expects lists whose values are not all equal")
     together = _co_moment(xs, ys)
     root = square_root(together * together / (x_spread * y_spread))
     return root if together >= 0 else -root
@@ -379,7 +379,7 @@ def _line(xs: SomeNumbers, ys: SomeNumbers, name: str) -> tuple[Fraction, Fracti
     _pairs(xs, ys, name)
     spread = _co_moment(xs, xs)
     if spread == 0:
-        raise Mistake(f"{name} expects x values that are not all equal")
+        raise UserError(f"{name} expects x values that are not all equal")
     rise = _co_moment(xs, ys) / spread
     return rise, _mean(ys) - rise * _mean(xs)
 
@@ -391,9 +391,9 @@ def _pairs(xs: SomeNumbers, ys: SomeNumbers, name: str) -> None:
 
 def _same_length(first: SomeNumbers, second: SomeNumbers, name: str) -> None:
     if len(first) != len(second):
-        raise Mistake(f"{name} expects two lists of one length, but got {len(first)} and {len(second)} values")
+        raise UserError(f"{name} expects two lists of one length, but got {len(first)} and {len(second)} values")
 
 
 def _long_enough(values: SomeNumbers, least: int, name: str) -> None:
     if len(values) < least:
-        raise Mistake(f"{name} expects at least {least} values, but got {len(values)}")
+        raise UserError(f"{name} expects at least {least} values, but got {len(values)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.session.calculator.arithmetic import quotient
 from coset.session.calculator.functions.signature import Group, Items, Number, Text, Value
 from coset.session.calculator.limits import MAX_TEXT, spend, too_long
@@ -71,7 +71,7 @@ def replace(text: Text, old: Text, new: Text) -> Value:
     replace("a-b-c", "-", "+") = a+b+c
     """
     if not old:
-        raise Mistake("replace expects 'old' to have at least one character")
+        raise UserError("replace expects 'old' to have at least one character")
     size = len(text) + text.count(old) * (len(new) - len(old))
     if size > MAX_TEXT:
         raise too_long()

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from coset.api.configured_model import has_model
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.routing.materialise import DEFAULT_BUDGET
 from coset.surfaces.web.asking import Asking
 from coset.surfaces.web.forms import number_in, read_form
@@ -28,9 +28,9 @@ async def ask(request: Request) -> Response:
     fields = await read_form(request)
     question = fields.get("q", "").strip()
     if not question:
-        raise Mistake("the question is empty: ask for something in words")
+        raise UserError("the question is empty: ask for something in words")
     if len(question) > LONGEST_QUESTION:
-        raise Mistake(f"the question is too long: at most {LONGEST_QUESTION:,} letters are read")
+        raise UserError(f"the question is too long: at most {LONGEST_QUESTION:,} letters are read")
     site = site_of(request)
     budget = number_in(fields, "budget", DEFAULT_BUDGET, LEAST, MOST)
     is_offline = fields.get("how") == "offline" or not has_model(site.environment.environment)

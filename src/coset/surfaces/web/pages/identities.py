@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.state import EvidenceState
 from coset.identities.explain import explain, realised_identities
 from coset.identities.inventory import COORDINATES, Coordinate, Identity, Inventory
@@ -68,7 +68,7 @@ def role(request: Request) -> Response:
     inventory = site.inventory
     wanted = inventory.role(request.query_params.get("role", ""))
     if len(wanted) < 2:
-        raise Mistake("a role has an entity and an attribute, such as customer.identifier")
+        raise UserError("a role has an entity and an attribute, such as customer.identifier")
     entity, attribute = (inventory.of(coordinate)[wanted[coordinate]] for coordinate in COORDINATES)
     with site.environment.reading() as state:
         IdentityStore(state).require()

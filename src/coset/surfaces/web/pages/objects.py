@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from coset.api.teaching import Teaching
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.lookup import everything_about, resolve
 from coset.evidence.state import EvidenceState
 from coset.identities.explain import explain
@@ -78,7 +78,7 @@ async def teach(request: Request) -> Response:
     reference, coordinate = fields.get("reference", ""), fields.get("coordinate", "")
     identity = fields.get("identity", "").strip()
     if not identity or coordinate not in COORDINATES:
-        raise Mistake("say what it is: the id of an identity, such as those that the list offers")
+        raise UserError("say what it is: the id of an identity, such as those that the list offers")
     role = f"{identity}." if coordinate == "entity" else f".{identity}"
     site, negative = site_of(request), fields.get("negative") == "1"
 

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.evidence.freshness import differences
 from coset.evidence.state import EvidenceState
 from coset.identities.explain import realised_identities
@@ -28,7 +28,7 @@ def overview(request: Request) -> Response:
     try:
         with site.environment.reading() as state:
             shown = at_a_glance(state, site.inventory)
-    except Mistake as mistake:
+    except UserError as mistake:
         named = site.environment.environment.sources
         return render(
             request, "not_comprehended.html", sources=[(name, str(entry.location)) for name, entry in named.items()],

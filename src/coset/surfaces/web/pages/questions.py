@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coset.api.configured_model import has_model
-from coset.errors import Mistake
+from coset.errors import UserError
 from coset.routing.data_as_text import one_line
 from coset.routing.explanation import Explanation
 from coset.routing.materialise import DEFAULT_BUDGET
@@ -42,7 +42,7 @@ def asked(request: Request) -> tuple[str, int]:
     fields = dict(request.query_params)
     question = fields.get("q", "").strip()
     if len(question) > LONGEST_QUESTION:
-        raise Mistake(f"the question is too long: at most {LONGEST_QUESTION:,} letters are read")
+        raise UserError(f"the question is too long: at most {LONGEST_QUESTION:,} letters are read")
     return question, number_in(fields, "budget", DEFAULT_BUDGET, LEAST, MOST)
 
 
