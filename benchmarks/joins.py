@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from report import report
 
-from coset.evidence.joining.tasks import Task, read_tasks
+from coset.relations.transformations.tasks import Task, read_tasks
 
 Pairs = set[tuple[str, str]]
 

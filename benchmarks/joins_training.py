@@ -22,13 +22,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 from benchmarks.joins import Pairs, read_gold, scores
 
-from coset.evidence.joining import fuzzy, weights
-from coset.evidence.joining.fuzzy import CONTEST, EVIDENCE, Candidates
-from coset.evidence.joining.matching import LEAST_PROBABILITY
-from coset.evidence.joining.nearest import Floats, Integers
-from coset.evidence.joining.resemblance import FEATURES, Columns
-from coset.evidence.joining.search import distinct
-from coset.evidence.joining.tasks import Task, read_tasks, solve
+from coset.relations.transformations import fuzzy, weights
+from coset.relations.transformations.fuzzy import CONTEST, EVIDENCE, Candidates
+from coset.relations.transformations.matching import LEAST_PROBABILITY
+from coset.relations.transformations.nearest import Floats, Integers
+from coset.relations.transformations.resemblance import FEATURES, Columns
+from coset.relations.transformations.search import distinct
+from coset.relations.transformations.tasks import Task, read_tasks, solve
 
 WEIGHTS = Path(weights.__file__)
 # Strengths of the ridge: on the mean loss of the ranking, and on the summed loss of the trust; both per standard

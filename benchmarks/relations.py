@@ -23,7 +23,7 @@ from benchmarks.relations_loading import open_environment
 from benchmarks.report import report
 
 from coset.evidence.objects import Relation
-from coset.evidence.relations import find_relations
+from coset.relations.joins import find_relations
 
 Side = tuple[str, str, str]
 RECALL, PRECISION = 0.95, 0.85

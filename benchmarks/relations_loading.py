@@ -14,7 +14,7 @@ from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import load_environment
 from coset.environment.source import Source, Table
 from coset.evidence.objects import Reference
-from coset.evidence.relations.joinable import JoinableTable
+from coset.relations.joins.joinable import JoinableTable
 
 FAMILY = 5
 """So many tables of one shape in one source are a family."""

@@ -32,17 +32,17 @@ from benchmarks.relations_loading import open_environment
 
 from coset.environment.source import Column
 from coset.evidence.objects import Reference
-from coset.evidence.relations.compared import overlaps_of
-from coset.evidence.relations.features import FEATURES, Candidate
-from coset.evidence.relations.find import empty_memory, remember
-from coset.evidence.relations.joinable import JoinableTable, JoinColumn
-from coset.evidence.relations.model import with_rules
-from coset.evidence.relations.neighbours import Neighbours
-from coset.evidence.relations.overlap import pair_key_sets
-from coset.evidence.relations.reader import TableReader
-from coset.evidence.relations.selection import Scored, choose
+from coset.relations.joins.compared import overlaps_of
+from coset.relations.joins.features import FEATURES, Candidate
+from coset.relations.joins.find import empty_memory, remember
+from coset.relations.joins.joinable import JoinableTable, JoinColumn
+from coset.relations.joins.model import with_rules
+from coset.relations.joins.neighbours import Neighbours
+from coset.relations.joins.overlap import pair_key_sets
+from coset.relations.joins.reader import TableReader
+from coset.relations.joins.selection import Scored, choose
 
-WEIGHTS = Path(__file__).parents[1] / "src/coset/evidence/relations/weights.json"
+WEIGHTS = Path(__file__).parents[1] / "src/coset/relations/joins/weights.json"
 DIRT = ("light", "medium", "heavy")
 DIRTY_WEIGHT = 3.0
 """Dirty environments are what relations are looked for in, and there are fewer of them to learn from."""

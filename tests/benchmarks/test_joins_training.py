@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks import joins_training
-from coset.evidence.joining import weights
+from coset.relations.transformations import weights
 
 PLACES = ["Oslo", "Bergen", "Lima", "Quito", "Accra", "Dakar", "Hanoi", "Perth", "Turin", "Leeds", "Basel", "Lyon"]
 KINDS = {"Hospital": "General Hospital", "Library": "Library (building)", "Station": "Railway Station"}

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "coset"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 STAGES = [
-    ("environment",), ("session",), ("evidence",), ("identities",), ("routing",), ("answering",),
+    ("environment",), ("session",), ("evidence", "relations"), ("identities",), ("routing",), ("answering",),
     ("api", "benchmark", "demo", "training"), ("surfaces",),
 ]  # fmt: skip
 PLACE = {name: place for place, names in enumerate(STAGES) for name in names}
@@ -43,7 +43,7 @@ def test_every_package_is_on_the_page():
     named = {path.resolve() for path in paths_of_the_tree()}
     packages = {path.parent for path in PACKAGE.glob("*/__init__.py")} | {
         path.parent
-        for stage in ("evidence", "answering", "surfaces")
+        for stage in ("evidence", "relations", "answering", "surfaces")
         for path in PACKAGE.glob(f"{stage}/*/__init__.py")
     }
     assert packages - named == set()

@@ -29,11 +29,11 @@ from coset.evidence.documents import file_documents, source_documents
 from coset.evidence.examine import Examination, TableEvidence, Unit, batches, examine, make_unit_readable, with_problem
 from coset.evidence.objects import Relation
 from coset.evidence.reading import content_digest, forget_samples, open_connection, union_token
-from coset.evidence.relations import JoinableTable, relate
 from coset.evidence.state import EvidenceState, KnownTable
 from coset.evidence.state.evidence_state import RELATIONS_FOUND, family_row
 from coset.evidence.state.rows import reference_of, shape_of, table_of
 from coset.evidence.work import Spread, over_processes
+from coset.relations.joins import JoinableTable, relate
 from coset.session.local_tables import quoted
 
 Progress = Callable[[int, int, str], None]

@@ -13,7 +13,7 @@ import duckdb
 
 from coset.evidence.diagnostics import diagnose_counters
 from coset.evidence.objects import Diagnostic, Reference, Relation
-from coset.evidence.relations import JoinableTable
+from coset.relations.joins import JoinableTable
 
 COUNTS = re.compile(r"(^|_)(count|counts|number|num|no_of|nr|n|total|qty|quantity)(_|$)|count$|^num", re.IGNORECASE)
 WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}

@@ -12,8 +12,8 @@ from typing import Any
 import duckdb
 
 from coset.evidence.objects import Reference
-from coset.evidence.relations import JoinableTable
 from coset.evidence.state.rows import document
+from coset.relations.joins import JoinableTable
 from coset.session.local_tables import quoted
 
 MOST_ROWS, LEAST_NAMES, LEAST_SHARE, LEAST_LETTERS = 20_000, 3, 0.6, 10

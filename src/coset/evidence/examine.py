@@ -28,9 +28,9 @@ from coset.evidence.personal import PersonalData, mask, personal_data
 from coset.evidence.profiles import MeasuredProfile, profile_table
 from coset.evidence.pushed_profile import with_counts_of_source
 from coset.evidence.reading import Readable, content_digest, make_readable, make_union_readable, open_connection
-from coset.evidence.relations import JoinableTable, JoinFacts, join_facts
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
 from coset.evidence.value_groups import value_groups
+from coset.relations.joins import JoinableTable, JoinFacts, join_facts
 from coset.session.local_tables import quoted
 
 

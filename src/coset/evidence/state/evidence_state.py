@@ -21,10 +21,10 @@ from coset.errors import CosetError, UserError
 from coset.evidence.examine import TableEvidence
 from coset.evidence.inserting import insert_rows
 from coset.evidence.objects import Diagnostic, Reference, Relation
-from coset.evidence.relations import JoinMemory
-from coset.evidence.relations.column_values import key_of
 from coset.evidence.state.migrations import migrate
 from coset.evidence.state.rows import Rows, diagnostic_row, identifier, now, reference_of, relation_row, table_rows
+from coset.relations.joins import JoinMemory
+from coset.relations.joins.column_values import key_of
 
 FILE_NAME = "state.duckdb"
 OWNED = ("columns", "paths", "value_groups", "group_values", "facets", "diagnostics", "duplicates", "documents")

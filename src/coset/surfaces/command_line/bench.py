@@ -39,7 +39,7 @@ def joins(folder: Path, path: Path) -> None:
     \b
     coset bench joins --tasks joins/ --out found.jsonl
     """
-    from coset.evidence.joining.tasks import read_tasks, solve
+    from coset.relations.transformations.tasks import read_tasks, solve
 
     started = time.monotonic()
     tasks = pairs = rules = 0

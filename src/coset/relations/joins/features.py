@@ -1,0 +1,257 @@
+"""What speaks for and against a join of two columns, as numbers that a small model weighs.
+
+In: the overlap of two columns, and how it compares with the others of the left column. Out: a `Candidate` with its
+`Features`, all between -1 and 1. Nothing here knows the weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from coset.evidence.column_expressions import column_kind
+from coset.relations.joins.joinable import JoinableTable, JoinColumn
+from coset.relations.joins.names import column_names_table, columns_agree, is_key_name, stem
+from coset.relations.joins.overlap import Overlap
+from coset.relations.joins.variants import Variant
+
+
+class Features(NamedTuple):
+    containment: float
+    contained: float
+    coverage: float
+    evidence: float
+    code_evidence: float
+    label_missing: float
+    number_missing: float
+    range: float
+    right_uniqueness: float
+    right_is_main: float
+    right_is_first: float
+    left_is_key: float
+    left_key_unnamed: float
+    left_is_unique: float
+    serials: float
+    columns_agree: float
+    names_table: float
+    name_lead: float
+    named_fully: float
+    unnamed_missing: float
+    numbers_unnamed: float
+    left_key_name: float
+    right_key_name: float
+    right_plain_id: float
+    changed: float
+    changed_alike: float
+    piece: float
+    types_agree: float
+    numbers: float
+    rivals: float
+    few_values: float
+    right_rows_fewer: float
+    same_table: float
+    date: float
+
+
+FEATURES = Features._fields
+SURPRISING_BITS = 30
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Two columns that may join, and why."""
+
+    overlap: Overlap
+    features: tuple[float, ...]
+    bits: float
+    """How surprising the shared values would be if the columns had nothing to do with each other."""
+    name: float
+    coverage: float
+    """The share of the right's keys that the left has."""
+    rivals: int
+    """How many right sides hold the left and are held by it about as well, this one included."""
+
+    @property
+    def left(self) -> JoinColumn:
+        return self.overlap.left.column
+
+    @property
+    def right(self) -> JoinColumn:
+        return self.overlap.right.column
+
+
+class Standing(NamedTuple):
+    """How a right side stands among those of the same left column."""
+
+    rival_name: float
+    """How well the best other name agrees."""
+    holding: int
+    """How many hold about as much of the left, this one included."""
+    as_tight: int
+    """How many of them are held by the left about as well."""
+
+
+def plausible(overlap: Overlap) -> float:
+    """Of several ways to look at two columns: what holds most, telling values first, the plain way before others."""
+    forms = [overlap.left.form, overlap.right.form]
+    price = 0.05 * forms.count("affix") + 0.1 * forms.count("piece")
+    return overlap.containment + 0.3 * (bits(overlap) >= SURPRISING_BITS) - price
+
+
+def bits(overlap: Overlap) -> float:
+    shared = max(1.0, overlap.containment * overlap.left.keys)
+    return shared * max(0.0, specificity(overlap) + math.log2(max(overlap.containment, 1e-6)))
+
+
+def specificity(overlap: Overlap) -> float:
+    """How many bits one shared key tells. Of numbers it counts how many the right has where the left has its own."""
+    left, right = overlap.left, overlap.right
+    if not (left.is_number and right.is_number and len(right.numbers)):
+        return right.specificity
+    return max(0.0, -math.log2(right.density_within(left.minimum, left.maximum)))
+
+
+def coverage_of(overlap: Overlap) -> float:
+    return min(1.0, max(1.0, overlap.containment * overlap.left.keys) / max(1, overlap.right.keys))
+
+
+class NameAgreement(NamedTuple):
+    """How well the names of two columns agree."""
+
+    same: float
+    """Whether they are called the same."""
+    after: float
+    """Whether the left is called after the table of the right."""
+
+    @property
+    def best(self) -> float:
+        return max(self)
+
+
+def name_agreement(tables: Sequence[JoinableTable], left: JoinColumn, right: JoinColumn) -> NameAgreement:
+    if right.is_names or left.is_names:
+        return NameAgreement(0.0, 0.0)
+    table = tables[right.table].reference.table or ""
+    return NameAgreement(columns_agree(left.name, right.name), column_names_table(left.name, table, right.name))
+
+
+class Side(NamedTuple):
+    """What is the same of a column in all pairs."""
+
+    kind: str
+    is_main: bool
+    """Whether others would refer to its table by it."""
+    is_key: bool
+    """Whether it is the key of its table: declared so, or the first column and unique."""
+    is_unique: bool
+    has_key_name: bool
+    has_plain_name: bool
+    """Whether its name says that it is a key, and nothing else."""
+
+
+def sides_of(tables: Sequence[JoinableTable], columns: Sequence[JoinColumn]) -> list[Side]:
+    """By the number of the column."""
+    main_keys = _main_keys(tables, columns)
+    sides = []
+    for column in columns:
+        is_unique = column.uniqueness >= 0.98
+        declared = tables[column.table].primary_key == (column.name,)
+        sides.append(
+            Side(
+                kind=column_kind(column.type),
+                is_main=main_keys.get(column.table) == column.number,
+                is_key=declared or (column.position == 0 and is_unique),
+                is_unique=is_unique,
+                has_key_name=is_key_name(column.name),
+                has_plain_name=not stem(column.name),
+            )
+        )
+    return sides
+
+
+def _main_keys(tables: Sequence[JoinableTable], columns: Sequence[JoinColumn]) -> dict[int, int]:
+    """For each table the column by which others would refer to it: declared, or the first unique one named so."""
+    best: dict[int, tuple[tuple[bool, bool, int], int]] = {}
+    for column in columns:
+        if column.is_names or column.elements or column.uniqueness < 0.95 or not column.keys:
+            continue
+        declared = tables[column.table].primary_key == (column.name,)
+        rank = (not declared, not is_key_name(column.name), column.position)
+        if column.table not in best or rank < best[column.table][0]:
+            best[column.table] = rank, column.number
+    return {table: number for table, (_, number) in best.items()}
+
+
+class Weighed(NamedTuple):
+    """What is computed of two columns: their features, and what rules look at besides."""
+
+    features: Features
+    bits: float
+    coverage: float
+
+
+def alike(side: Side, variant: Variant) -> tuple[object, ...]:
+    """All that a pair's features depend on, of one variant: look-alikes in many tables are weighed once."""
+    column = variant.column
+    return (side, variant.key_set, variant.form, variant.keys, variant.uniqueness, variant.specificity,
+            variant.code_share, column.known, column.position == 0)  # fmt: skip
+
+
+def weigh(sides: Sequence[Side], overlap: Overlap, names: NameAgreement, standing: Standing) -> Weighed:
+    left_variant, right_variant, containment = overlap.left, overlap.right, overlap.containment
+    left, right = left_variant.column, right_variant.column
+    one, other = sides[left.number], sides[right.number]
+    coverage = coverage_of(overlap)
+    surprise = bits(overlap)
+    evidence = min(1.0, math.log2(1 + surprise) / 8)
+    numbers = left_variant.is_number and right_variant.is_number
+    dense = numbers and left_variant.specificity < 1 and specificity(overlap) < 1
+    same, after = names
+    name = names.best
+    forms = left_variant.form, right_variant.form
+    features = Features(
+        containment=containment,
+        contained=float(containment >= 0.97),
+        coverage=coverage,
+        evidence=evidence,
+        code_evidence=evidence * right_variant.code_share,
+        label_missing=(1 - containment) * (1 - right_variant.code_share) * (not numbers),
+        number_missing=(1 - containment) * numbers,
+        range=_range_shared(overlap) if numbers else 0.0,
+        right_uniqueness=max(0.0, (right_variant.uniqueness - 0.75) / 0.25),
+        right_is_main=float(other.is_main),
+        right_is_first=float(right.position == 0),
+        left_is_key=float(one.is_key),
+        left_key_unnamed=one.is_main * (1 - name),
+        left_is_unique=float(one.is_unique),
+        serials=float(dense and one.is_unique),
+        columns_agree=same,
+        names_table=after,
+        name_lead=name - standing.rival_name,
+        named_fully=float((same >= 0.95 or other.has_plain_name) and after >= 0.85),
+        unnamed_missing=(1 - name) * (1 - containment),
+        numbers_unnamed=dense * (1 - name),
+        left_key_name=float(one.has_key_name),
+        right_key_name=float(other.has_key_name),
+        right_plain_id=float(other.has_plain_name),
+        changed=float(forms.count("affix") == 1),
+        changed_alike=float(forms.count("affix") == 2),
+        piece=float("piece" in forms),
+        types_agree=float(one.kind == other.kind),
+        numbers=float(numbers),
+        rivals=min(1.0, math.log2(max(1, standing.holding)) / 4),
+        few_values=1 / max(1, left_variant.keys),
+        right_rows_fewer=max(-1.0, min(1.0, math.log10(max(1, left.known) / max(1, right.known)) / 2)),
+        same_table=float(left.table == right.table),
+        date=float(forms[0] == "date"),
+    )
+    return Weighed(features, surprise, coverage)
+
+
+def _range_shared(overlap: Overlap) -> float:
+    """The share of the left's range of numbers that lies within the right's."""
+    low = max(overlap.left.minimum, overlap.right.minimum)
+    high = min(overlap.left.maximum, overlap.right.maximum)
+    return max(0, high - low + 1) / (overlap.left.maximum - overlap.left.minimum + 1)

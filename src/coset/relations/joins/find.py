@@ -1,0 +1,216 @@
+"""Find the relations of an environment, from top to bottom.
+
+In: the memory, which holds the facts of each table, and tables that can be read where a join must be tested. Out:
+`Relation`s, surest first: declared keys, joins that the values show, and joins that only names propose (for columns
+without values). What depends on changed tables alone is found anew; the answer is the same as without memory. Nothing
+here knows what a table means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from coset.evidence.objects import Reference, Relation
+from coset.relations.joins.by_name import propose_by_name
+from coset.relations.joins.compared import kept_rights, likely_candidates, overlaps_of, store_compared, touched_lefts
+from coset.relations.joins.composite import composite_joins
+from coset.relations.joins.declared import declared_joins, declared_pairs
+from coset.relations.joins.expressions import Tested, test_join, tested_from
+from coset.relations.joins.facts import join_facts
+from coset.relations.joins.features import Candidate
+from coset.relations.joins.joinable import JoinableTable, JoinColumn
+from coset.relations.joins.memory import JoinMemory, KnownColumns, Tests
+from coset.relations.joins.memory_tables import FIRST_TABLES
+from coset.relations.joins.model import likelihood_of
+from coset.relations.joins.neighbours import Kept, Neighbours, Right
+from coset.relations.joins.overlap import Overlap, pair_key_sets
+from coset.relations.joins.reader import Opens, TableReader
+from coset.relations.joins.selection import Scored, choose, likeliest
+
+if TYPE_CHECKING:
+    import duckdb
+
+LEAST_PREFIX = 3
+TABLES_AT_ONCE = 20
+SURE_BY_PREFIX = 0.85
+
+
+def find_relations(
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[JoinableTable],
+    *,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> list[Relation]:
+    """The joins among `tables`, found without any memory. The same tables give the same relations; `seed` is kept for a
+    sampling to come."""
+    memory = empty_memory()
+    try:
+        remember(memory, connection, tables, progress)
+        return relate(memory, connection, tables)
+    finally:
+        memory.connection.close()
+
+
+def empty_memory() -> JoinMemory:
+    """A memory for one run."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
+    connection.execute(FIRST_TABLES)
+    return JoinMemory(connection)
+
+
+def remember(
+    memory: JoinMemory,
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[JoinableTable],
+    progress: Callable[[str], None] | None = None,
+) -> None:
+    """Look at tables and keep their facts."""
+    for start in range(0, len(tables), TABLES_AT_ONCE):
+        some = tables[start : start + TABLES_AT_ONCE]
+        for table in some:
+            if progress:
+                progress(str(table.reference))
+        facts = join_facts(connection, some)
+        memory.store([(str(table.reference), each) for table, each in zip(some, facts, strict=True)])
+
+
+def relate(
+    memory: JoinMemory,
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[JoinableTable],
+    opens: Opens | None = None,
+) -> list[Relation]:
+    """The joins among tables whose facts the memory has. Rows are read through `connection`, of those tables alone that
+    a new test needs; `opens` makes one readable. All that is written to the memory belongs in one transaction."""
+    ordered = sorted(tables, key=lambda table: str(table.reference))
+    changed = memory.changed()
+    reader = TableReader(connection, ordered, opens)
+    try:
+        present = {str(table.reference) for table in ordered}
+        tests = Tests(memory, changed, present)
+        known = memory.columns(ordered)
+        _compare(memory, reader, known, changed)
+        relations = _relations(memory, reader, known, tests)
+        tests.store()
+        memory.related(present)
+        return relations
+    finally:
+        reader.close()
+
+
+def _compare(memory: JoinMemory, reader: TableReader, known: KnownColumns, changed: Collection[str]) -> None:
+    """Bring the likely candidates of the memory up to date: anew for each column that changed, or of whose best right
+    sides one changed, is gone, or came in."""
+    variants = [variant for each in known.variants.values() for variant in each]
+    everything = pair_key_sets(memory.connection, reader, variants)
+    references = [str(table.reference) for table in reader.tables]
+    lefts = [column for column in known.columns if column.number in known.variants and not column.is_names]
+    kept: dict[int, Kept] = {}
+    if not everything:
+        lefts = touched_lefts(memory, reader.tables, known, lefts, changed)
+        kept = kept_rights(memory, known, [left for left in lefts if references[left.table] not in changed], changed)
+    neighbours = Neighbours(reader.tables, known, overlaps_of(memory, known, lefts))
+    places = {place for place, reference in enumerate(references) if reference in changed}
+    # The last prefix of a column is the one of both ends, as far as it has any.
+    prefixes = {variant.column.number: variant.prefix for variant in variants if variant.form == "affix"}
+    compared: dict[int, list[Right]] = {}
+    likely: list[Scored] = []
+    for left in lefts:
+        rights = neighbours.renewed(left, kept[left.number], places) if left.number in kept else None
+        compared[left.number] = rights = neighbours.rights(left) if rights is None else rights
+        scored = [
+            Scored(candidate, max(likelihood_of(candidate), _by_prefix(candidate, prefixes)))
+            for candidate in neighbours.candidates(rights)
+        ]
+        likely += likeliest(scored)
+    store_compared(memory, references, lefts, compared, likely)
+
+
+def _relations(memory: JoinMemory, reader: TableReader, known: KnownColumns, tests: Tests) -> list[Relation]:
+    tables = reader.tables
+    relations = declared_joins(reader, tests)
+    done = declared_pairs(tables)
+    taken = {left for left, _ in done}
+    scored = [
+        each
+        for each in likely_candidates(memory, known)
+        if _place(each.candidate.left) not in taken
+        and (_place(each.candidate.right), _place(each.candidate.left)) not in done
+    ]
+    for each in choose(scored):
+        tested = _tested(reader, tests, each.candidate.overlap)
+        if tested.matched_rows:
+            relations.append(_relation(tables, each, tested))
+    relations += composite_joins(reader, tests, known.columns, relations)
+    relations += propose_by_name(tables, known.columns, relations)
+    order = {"declared": 0, "measured": 1, "inferred": 2, "stated": 0}
+    return sorted(relations, key=lambda each: (order[each.provenance], -each.confidence, each.left, each.right))
+
+
+def _tested(reader: TableReader, tests: Tests, overlap: Overlap) -> Tested:
+    left, right = overlap.left, overlap.right
+    references = [str(reader.tables[side.column.table].reference) for side in (left, right)]
+    key = ["join", references[0], left.column.position, left.place, references[1], right.column.position, right.place]
+    return tested_from(tests.recall(key, references, lambda: test_join(reader, overlap).as_json()))
+
+
+def _by_prefix(candidate: Candidate, prefixes: Mapping[int, str]) -> float:
+    """Two columns whose every value begins with the same word (CUST-0001 here and there) are of one kind, although the
+    numbers behind it prove nothing and the names of the columns may differ."""
+    overlap = candidate.overlap
+    prefix = prefixes.get(candidate.left.number, "")
+    letters = sum(letter.isalpha() for letter in prefix)
+    same = letters >= LEAST_PREFIX and prefix == prefixes.get(candidate.right.number)
+    contained = overlap.containment >= 0.9 and overlap.right.uniqueness >= 0.95
+    return SURE_BY_PREFIX if same and contained and overlap.left.form == overlap.right.form == "whole" else 0.0
+
+
+def _place(column: JoinColumn) -> tuple[int, str]:
+    return column.table, column.name
+
+
+def reference_of(tables: Sequence[JoinableTable], column: JoinColumn) -> Reference:
+    table = tables[column.table].reference
+    if column.is_names:
+        return table
+    path = (column.name, "[]") if column.elements else (column.name,)
+    return Reference(table.source, table.schema, table.table, path)
+
+
+def _relation(tables: Sequence[JoinableTable], scored: Scored, tested: Tested) -> Relation:
+    candidate = scored.candidate
+    return Relation(
+        left=(reference_of(tables, candidate.left),),
+        right=(reference_of(tables, candidate.right),),
+        kind=tested.kind,
+        left_expression=tested.left_expression,
+        right_expression=tested.right_expression,
+        left_match=tested.left_match,
+        right_match=tested.right_match,
+        cardinality=tested.cardinality,
+        provenance="measured",
+        confidence=round(scored.likelihood, 3),
+        unmatched_left=tested.unmatched_left,
+        unmatched_right=tested.unmatched_right,
+        reasons=_reasons(candidate, tested),
+    )
+
+
+def _reasons(candidate: Candidate, tested: Tested) -> tuple[str, ...]:
+    overlap = candidate.overlap
+    found = [
+        f"{tested.left_match.value:.0%} of the rows on the left find a partner "
+        f"({overlap.found:,} of {overlap.looked_up:,} values looked up)",
+        f"{overlap.right.uniqueness:.0%} of the values on the right are unique",
+    ]
+    if candidate.bits >= 30:
+        found.append("so many equal values are very unlikely by chance")
+    elif candidate.bits < 5:
+        found.append("equal values could be chance: the names decide")
+    if candidate.name >= 0.5:
+        found.append(f"the names agree ({candidate.name:.2f} of 1)")
+    return tuple(found)

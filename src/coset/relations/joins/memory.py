@@ -1,0 +1,196 @@
+"""What relation finding knows of an environment's tables, kept between runs.
+
+In: the facts of each table, as they come. Out: the columns that may join with their variants, what changed since
+relations were last found, and every test of a join that still holds. Lives in the evidence state, or in a database in
+memory for one run. Transactions are the caller's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from coset.evidence.inserting import insert_rows
+from coset.relations.joins.facts import JoinFacts
+from coset.relations.joins.joinable import JoinableTable, JoinColumn
+from coset.relations.joins.variants import Variant
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+
+OWNED = ("join_tables", "join_columns", "join_variants", "join_lefts", "join_candidates")
+"""The tables whose rows belong to one table of the environment."""
+
+
+@dataclass(frozen=True)
+class KnownColumns:
+    """The columns of the tables at hand, numbered in the order of their references, and their variants."""
+
+    columns: tuple[JoinColumn, ...]
+    variants: dict[int, list[Variant]]
+    """By the number of the column."""
+    by_place: dict[tuple[str, int], JoinColumn]
+    """By the reference of the table and the position of the column."""
+
+
+class JoinMemory:
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+
+    def store(self, facts: Sequence[tuple[str, JoinFacts]]) -> None:
+        """Add what is known of tables, by their references; what was known of them must be forgotten first."""
+        rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("join_tables", "join_columns", "join_variants")}
+        key_sets: dict[int, dict[str, Any]] = {}
+        for reference, known in facts:
+            rows["join_tables"].append({"table_reference": reference, "is_related": False})
+            rows["join_columns"] += [_column_row(reference, column) for column in known.columns]
+            rows["join_variants"] += [_variant_row(reference, variant) for variant in known.variants]
+            for key_set in known.key_sets:
+                key_sets[key_set.digest] = {
+                    "key_set": key_set.digest, "form": key_set.form, "is_number": key_set.is_number,
+                    "is_held": key_set.is_held, "total": key_set.total, "hashes": key_set.hashes, "further": [],
+                    "halvings": None,
+                }  # fmt: skip
+        for name, content in rows.items():
+            insert_rows(self.connection, name, content)
+        held = self.connection.execute(
+            "SELECT key_set FROM join_keys WHERE list_contains($1::BIGINT[], key_set)", [list(key_sets)]
+        ).fetchall()
+        for (digest,) in held:
+            del key_sets[digest]
+        insert_rows(self.connection, "join_keys", list(key_sets.values()))
+
+    def forget(self, references: Sequence[str]) -> None:
+        """Columns that were compared with those of a forgotten table are found by their `right_tables`."""
+        for name in OWNED:
+            self.connection.execute(
+                f"DELETE FROM {name} WHERE list_contains($1::VARCHAR[], table_reference)", [list(references)]
+            ).fetchall()
+
+    def changed(self) -> set[str]:
+        """The tables that changed since relations were last found."""
+        rows = self.connection.execute("SELECT table_reference FROM join_tables WHERE NOT is_related").fetchall()
+        return {row[0] for row in rows}
+
+    def related(self, references: Collection[str]) -> None:
+        """Relations were found, of these tables. The others count as changed when they are next there."""
+        self.connection.execute(
+            "UPDATE join_tables SET is_related = NOT is_related "
+            "WHERE is_related <> (table_reference IN (SELECT unnest($1::VARCHAR[])))",
+            [list(references)],
+        ).fetchall()
+
+    def columns(self, tables: Sequence[JoinableTable]) -> KnownColumns:
+        """The columns of the tables, which stand in the order of their references."""
+        places = {str(table.reference): place for place, table in enumerate(tables)}
+        columns: list[JoinColumn] = []
+        by_place: dict[tuple[str, int], JoinColumn] = {}
+        rows = self.connection.execute("SELECT * FROM join_columns ORDER BY table_reference, position").fetchall()
+        for reference, position, name, type, is_names, kind, *counts in rows:
+            if reference in places:
+                place = places[reference]
+                column = _column(
+                    (len(columns), place, position, name, type, is_names, kind), counts, tables[place].members
+                )
+                by_place[reference, position] = column
+                columns.append(column)
+        variants: dict[int, list[Variant]] = {}
+        rows = self.connection.execute(
+            "SELECT * EXCLUDE (numbers), len(numbers) FROM join_variants ORDER BY table_reference, position, place"
+        ).fetchall()
+        numbers = self.connection.sql(
+            "SELECT unnest(numbers) AS number FROM join_variants ORDER BY table_reference, position, place, number"
+        ).fetchnumpy()["number"]
+        taken = 0
+        for reference, position, *described, count in rows:
+            owner = by_place.get((reference, position))
+            if owner is not None:
+                variant = _variant(owner, described, numbers[taken : taken + count])
+                variants.setdefault(owner.number, []).append(variant)
+            taken += count
+        return KnownColumns(tuple(columns), variants, by_place)
+
+
+class Tests:
+    """Measurements of joins, kept while none of their tables changes."""
+
+    def __init__(self, memory: JoinMemory, changed: Collection[str], present: Collection[str]) -> None:
+        self._connection = memory.connection
+        rows = self._connection.execute("SELECT key, table_references, result FROM join_tests").fetchall()
+        changed, present = set(changed), set(present)
+        self._known: dict[str, str] = {
+            key: result
+            for key, references, result in rows
+            if changed.isdisjoint(references) and present.issuperset(references)
+        }
+        self._kept = {row[0] for row in rows}
+        self._used: dict[str, tuple[list[str], str]] = {}
+
+    def recall(self, key: Sequence[object], references: Sequence[str], measure: Callable[[], Any]) -> Any:
+        """What was measured under the key the last time, or is measured now; in the types of JSON."""
+        text = json.dumps(key)
+        if text not in self._used:
+            known = self._known.get(text)
+            self._used[text] = (list(references), json.dumps(measure()) if known is None else known)
+        return json.loads(self._used[text][1])
+
+    def store(self) -> None:
+        """Keep what was used, and nothing else."""
+        gone = [key for key in self._kept if key not in self._used or key not in self._known]
+        if gone:
+            self._connection.execute("DELETE FROM join_tests WHERE list_contains($1, key)", [gone]).fetchall()
+        insert_rows(
+            self._connection,
+            "join_tests",
+            [
+                {"key": key, "table_references": references, "result": result}
+                for key, (references, result) in self._used.items()
+                if key not in self._kept or key in gone
+            ],
+        )
+
+
+def _column_row(reference: str, column: JoinColumn) -> dict[str, Any]:
+    return {
+        "table_reference": reference, "position": column.position, "name": column.name, "type": column.type,
+        "is_names": column.is_names, "kind": column.kind, "rows": column.rows, "known": column.known,
+        "distinct_values": column.distinct, "keys": column.keys, "minimum": column.minimum,
+        "maximum": column.maximum, "dirt": sorted(column.dirt), "elements": column.elements, "padded": column.padded,
+        "part": column.part, "values_digest": column.values,
+    }  # fmt: skip
+
+
+def _column(place: tuple[Any, ...], counts: Sequence[Any], members: tuple[str, ...]) -> JoinColumn:
+    """A column from its row in the memory."""
+    rows, known, distinct, keys, minimum, maximum, dirt, elements, padded, part, digest = counts
+    number, table, position, name, type, is_names, kind = place
+    return JoinColumn(
+        number, table, position, name, type, is_names, kind, rows, known, distinct, keys, minimum, maximum,
+        frozenset(dirt), elements, padded, part, digest, members if is_names else (),
+    )  # fmt: skip
+
+
+def _variant(column: JoinColumn, described: Sequence[Any], numbers: np.ndarray) -> Variant:
+    """A variant from its row in the memory."""
+    place, form, prefix, suffix, spelled, separator, piece, format, keys, *shares, is_number = described[:13]
+    minimum, maximum, digest = described[13:]
+    start, end = spelled
+    uniqueness, specificity, code_share = shares
+    return Variant(
+        place, column, form, prefix, suffix, (start, end), separator, piece, format, keys, uniqueness, specificity,
+        code_share, is_number, minimum, maximum, numbers, digest,
+    )  # fmt: skip
+
+
+def _variant_row(reference: str, variant: Variant) -> dict[str, Any]:
+    return {
+        "table_reference": reference, "position": variant.column.position, "place": variant.place,
+        "form": variant.form, "prefix": variant.prefix, "suffix": variant.suffix, "spelled": list(variant.spelled),
+        "separator": variant.separator, "piece": variant.piece, "format": variant.format, "keys": variant.keys,
+        "uniqueness": variant.uniqueness, "specificity": variant.specificity, "code_share": variant.code_share,
+        "is_number": variant.is_number, "minimum": variant.minimum, "maximum": variant.maximum,
+        "numbers": list(map(int, variant.numbers)), "key_set": variant.key_set,
+    }  # fmt: skip

@@ -1,0 +1,103 @@
+"""Which candidates are joins: each column has one parent, unless its values are spread over several.
+
+In: candidates with their likelihoods. Out: those to report, best first. Two columns that refer to the same parent are
+not joined with each other; of two keys of the same things one refers to the other, not both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coset.relations.joins.features import Candidate
+
+LEAST_LIKELY = 0.5
+SURPRISING_BITS = 30.0
+"""Shared values that are so unlikely by chance allow a second parent for values that the first does not have."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    candidate: Candidate
+    likelihood: float
+
+
+MOST_LIKELY = 10
+"""So many candidates of one column are kept: of a column with more, all are look-alikes."""
+
+
+def likeliest(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Scored]:
+    """The candidates of one column that `choose` may choose among."""
+    return sorted((each for each in scored if each.likelihood >= least), key=_order)[:MOST_LIKELY]
+
+
+def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Scored]:
+    """The joins among the candidates."""
+    best: dict[tuple[int, int], Scored] = {}
+    for each in scored:
+        pair = each.candidate.left.number, each.candidate.right.number
+        if pair not in best or _order(each) < _order(best[pair]):
+            best[pair] = each
+    chosen: list[Scored] = []
+    parents: dict[int, list[Scored]] = {}
+    for each in sorted(best.values(), key=_order):
+        if each.likelihood < least:
+            break
+        left, right = each.candidate.left.number, each.candidate.right.number
+        if any(not _is_further_parent(earlier.candidate, each.candidate) for earlier in parents.get(left, ())):
+            continue
+        if _reaches(parents, right, left):
+            continue  # The other way round it is reported already.
+        parents.setdefault(left, []).append(each)
+        chosen.append(each)
+    return _without_siblings(chosen, parents)
+
+
+def _order(scored: Scored) -> tuple[float, float, float, int, int, int]:
+    overlap = scored.candidate.overlap
+    plain = (overlap.left.form != "whole") + (overlap.right.form != "whole")
+    return (
+        -round(scored.likelihood, 3),
+        -round(overlap.containment, 3),
+        -overlap.right.uniqueness,
+        plain,
+        scored.candidate.left.number,
+        scored.candidate.right.number,
+    )
+
+
+def _reaches(parents: dict[int, list[Scored]], start: int, goal: int) -> bool:
+    """Whether `start` refers to `goal`, directly or over others."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        for each in parents.get(waiting.pop(), ()):
+            number = each.candidate.right.number
+            if number == goal:
+                return True
+            if number not in seen:
+                seen.add(number)
+                waiting.append(number)
+    return False
+
+
+def _is_further_parent(earlier: Candidate, later: Candidate) -> bool:
+    """Whether `later` has values that `earlier` cannot have: what the two contain adds up to no more than all."""
+    together = earlier.overlap.containment + later.overlap.containment
+    return together <= 1.1 and min(earlier.bits, later.bits) >= SURPRISING_BITS
+
+
+def _without_siblings(chosen: Sequence[Scored], parents: dict[int, list[Scored]]) -> list[Scored]:
+    """Without L -> R where R -> P is a join and L could as well refer to P, which `choose` decided against L -> P only
+    because L has a parent already."""
+    kept: list[Scored] = []
+    for each in chosen:
+        right = each.candidate.right.number
+        others = {
+            parent.candidate.right.number
+            for parent in parents.get(each.candidate.left.number, ())
+            if parent is not each
+        }
+        if any(parent.candidate.right.number in others for parent in parents.get(right, ())):
+            continue
+        kept.append(each)
+    return kept
