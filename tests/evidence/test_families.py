@@ -121,3 +121,16 @@ def test_every_table_is_in_at_most_one_family():
     families = find_families([table(name, chance.choice(shapes)) for name in sorted(names)])
     members = [member.name for family in families for member in family.members]
     assert len(members) == len(set(members))
+
+
+def test_a_table_and_its_copies_are_no_family():
+    assert find_families([table("orders"), table("orders_bak"), table("orders_2023")]) == []
+    assert find_families([table("stg_party"), table("dim_party")]) == []
+    assert find_families([table("POLICY"), table("POLICY22"), table("POLICY23")]) == []
+    assert find_families([table("f4211"), table("f42119")]) == []
+
+
+def test_months_stay_a_family_beside_a_backup_of_one_of_them():
+    tables = [table(f"events_2024{month:02}") for month in range(1, 7)] + [table("events_202403_bak")]
+    [family] = find_families(tables)
+    assert [member.name for member in family.members] == [f"events_2024{month:02}" for month in range(1, 7)]

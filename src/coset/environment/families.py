@@ -5,7 +5,8 @@ grows with the number of columns in all, not with pairs of tables.
 
 Two small tables of one shape are no family by that alone (`color (id, name)` and `size (id, name)`). What makes one is
 names that differ in a number or date only (`events_20240101`, `part_1`), names with a word in common, or a shape so
-wide or so often repeated that it is no accident. Nothing here knows what the slot stands for.
+wide or so often repeated that it is no accident. A few tables of which one looks like the original of the others
+(`orders`, `orders_bak`, `orders_2023`) are no family either: their union would count the same rows twice.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
+
+from coset.environment.copy_names import name_hints
 
 SLOT = "{}"
 SlotKind = Literal["number", "date", "symbol"]
@@ -98,6 +101,7 @@ def find_families(tables: Sequence[TableLike]) -> list[Family]:
     for (_, shape), places in by_shape.items():
         clusters += _clusters(places, [tables[place].name for place in places], shape)
     clusters = _with_near_shapes(tables, shapes, clusters)
+    clusters = [cluster for cluster in clusters if not _holds_copies(tables, shapes, cluster)]
     families = [(min(cluster.places), _family(tables, cluster)) for cluster in clusters]
     taken = {place for cluster in clusters for place in cluster.places}
     by_name: dict[tuple[str, frozenset[str]], list[int]] = defaultdict(list)
@@ -240,6 +244,36 @@ def _absorbed(
     return [
         replace(one, places=tuple(sorted((*one.places, *joined[one])))) if one in joined else one for one in clusters
     ]
+
+
+def _holds_copies(tables: Sequence[TableLike], shapes: Sequence[frozenset[str]], cluster: _Cluster) -> bool:
+    """Whether the names of a few tables say that some are copies of others, or all of a table beside them."""
+    if len(cluster.places) >= MANY_TABLES:
+        return False
+    names = [tables[place].name.lower() for place in cluster.places]
+    slots = [tables[place].name[len(cluster.prefix) :].removesuffix(cluster.suffix) for place in cluster.places]
+    if not cluster.by_number:
+        # A hint is one only beside another word, so that a table `test` is plain.
+        plain = all(name_hints(f"of {slot}").is_plain for slot in slots)
+        return not plain or any(one != other and one in other for one in names for other in names)
+    digits = ["".join(_DIGITS.findall(slot)) for slot in slots]
+    is_dated = all(_DATE_DIGITS.fullmatch(text) for text in digits)
+    numbers = [int(text) for text in digits]
+    if len(names) < SOME_TABLES and not is_dated and max(numbers) - min(numbers) > 10 * len(names):
+        return True
+    stem = cluster.prefix.lower().rstrip("_-. ")
+    shape = shapes[cluster.places[0]]
+    return any(
+        _alike(shape, shapes[place]) and _is_original_of(table.name.lower(), stem, names)
+        for place, table in enumerate(tables)
+        if place not in cluster.places
+    )
+
+
+def _is_original_of(name: str, stem: str, members: Sequence[str]) -> bool:
+    """Whether a table beside numbered ones is what they are parts of: `orders` of `orders_2022`. What is called after
+    one of them (`orders_2022_bak`) is not."""
+    return bool(stem) and stem in name and not any(member in name for member in members)
 
 
 def _alike(left: frozenset[str], right: frozenset[str]) -> bool:
