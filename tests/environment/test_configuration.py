@@ -96,3 +96,20 @@ def test_an_unreadable_description_file_is_named(tmp_path: Path):
     environment = parse("sources:\n  a: {location: '.', description_file: gone.md}\n", tmp_path)
     with pytest.raises(UserError, match=r"gone\.md"):
         environment.settings("a")
+
+
+def test_reads_what_is_said_of_the_environment_as_a_whole(tmp_path: Path):
+    environment = parse(
+        """
+description: Everything of the group.
+documents: [handbook/*.docx, rules.md]
+models: {reader: "anthropic:claude"}
+sources:
+  erp: {location: erp.db, documents: erp/, queries: ["sql/**/*.sql", target/manifest.json]}
+""",
+        tmp_path,
+    )
+    assert environment.description == "Everything of the group."
+    assert environment.documents == (str(tmp_path / "handbook/*.docx"), str(tmp_path / "rules.md"))
+    assert environment.models == {"reader": "anthropic:claude"}
+    assert environment.sources["erp"].queries == ["sql/**/*.sql", "target/manifest.json"]

@@ -66,6 +66,9 @@ class SourceEntry(BaseModel):
     exclude: TextList = []
     schema_only: bool = False
     documents: TextList = []
+    """Files, folders and patterns of documents about this source, from the folder of `coset.yaml`."""
+    queries: TextList = []
+    """Files, folders and patterns of SQL that people wrote over this source: `.sql` files, dbt manifests."""
     limits: LimitsEntry = LimitsEntry()
 
 
@@ -73,9 +76,11 @@ class ModelsEntry(BaseModel):
     """`models:` of an environment: `provider:name` or an address; what is left out is the agent's."""
 
     model_config = ConfigDict(extra="forbid")
-    agent: str = Field(min_length=1)
+    agent: str | None = Field(default=None, min_length=1)
     arbiter: str | None = None
     text: str | None = None
+    reader: str | None = None
+    """Asked once by `coset comprehend`: what cryptic names mean."""
 
 
 class EnvironmentEntry(BaseModel):
@@ -83,6 +88,10 @@ class EnvironmentEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     sources: dict[str, SourceEntry] = Field(min_length=1)
+    description: str | None = None
+    """What the whole environment is about."""
+    documents: TextList = []
+    """Files, folders and patterns of documents about the environment as a whole."""
     secrets_file: str | None = None
     state_folder: str | None = None
     models: ModelsEntry | None = None
@@ -101,7 +110,10 @@ class Environment:
     state_folder: Path
     identities_file: Path | None = None
     models: dict[str, str] = dataclasses.field(default_factory=dict)
-    """The language model of each part that names one: agent, arbiter, text."""
+    """The language model of each part that names one: agent, arbiter, text, reader."""
+    description: str | None = None
+    documents: tuple[str, ...] = ()
+    """Absolute paths and patterns of documents about the environment as a whole."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,6 +152,7 @@ class Environment:
             exclude=tuple(entry.exclude),
             schema_only=entry.schema_only,
             documents=tuple(str(self.path.parent / path) for path in entry.documents),
+            queries=tuple(str(self.path.parent / path) for path in entry.queries),
             limits=dataclasses.replace(Limits(), **changed),
             secrets=tuple({*filled.secrets, *passwords_of(filled.text)}),
         )
@@ -202,8 +215,9 @@ def parse_environment(text: str, file: Path) -> Environment:
     own = file.parent / entry.identities if entry.identities else None
     models = entry.models.model_dump(exclude_none=True) if entry.models else {}
     return Environment(
-        path=file, sources=entry.sources, secrets_file=secrets, state_folder=state, identities_file=own, models=models
-    )
+        path=file, sources=entry.sources, secrets_file=secrets, state_folder=state, identities_file=own, models=models,
+        description=entry.description, documents=tuple(str(file.parent / path) for path in entry.documents),
+    )  # fmt: skip
 
 
 def check_source_name(name: str) -> str | None:

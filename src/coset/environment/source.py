@@ -57,7 +57,9 @@ class SourceSettings:
     exclude: tuple[str, ...] = ()
     schema_only: bool = False
     documents: tuple[str, ...] = ()
-    """Paths of files that describe the data: texts, and dbt's schema.yml."""
+    """Absolute paths and patterns of files that describe the data."""
+    queries: tuple[str, ...] = ()
+    """Absolute paths and patterns of files with SQL that people wrote over the data."""
     limits: Limits = field(default_factory=Limits)
     secrets: tuple[str, ...] = field(default=(), repr=False)
 

@@ -85,7 +85,7 @@ def command(
     if interactive and not sys.stdin.isatty():
         raise UserError("--interactive needs a terminal to ask at: leave it out")
     environment = load_environment(environment_path)
-    no_model = not (model or environment.models or os.environ.get("COSET_MODEL"))
+    no_model = not (model or environment.models.get("agent") or os.environ.get("COSET_MODEL"))
     if question is not None and not core and (quick or no_model):
         from coset.surfaces.command_line.ask_offline import answer_offline
 
