@@ -13,15 +13,13 @@ import pytest
 from answering.small_company import INJECTION, make
 from answering.wire_servers import Fail, Say, Scripted, Wire, call
 from coset.answering.agent import MOST_IDLE, Agent, Ending
-from coset.answering.agent_tools import Toolbox
-from coset.answering.exchange import Exchange, Retries
-from coset.answering.failures import ModelFailed
-from coset.answering.models import open_model, parse_model
-from coset.answering.named_results import NamedResults
-from coset.answering.opening import core_opening
-from coset.answering.recorder import ForgetfulRecorder
+from coset.answering.model_client import Ledger, Limits, ModelClient, Retries
+from coset.answering.models import ModelFailed, open_model, parse_model
+from coset.answering.prompt import core_opening
+from coset.answering.recorder import NullRecorder
 from coset.answering.records import Shape
-from coset.answering.usage import Ledger, Limits
+from coset.answering.results import NamedResults
+from coset.answering.tools import Toolbox
 from coset.errors import UserError
 from coset.session.query_session import QuerySession
 
@@ -54,8 +52,8 @@ class Run:
     async def _run(self) -> Ending:
         opened = await open_model(parse_model(self.wire.url), 30)
         async with opened.model:
-            exchange = Exchange(opened, self.ledger, ForgetfulRecorder(), Retries(2, 0.01))
-            agent = Agent(exchange, self.toolbox, **self.given)
+            client = ModelClient(opened, self.ledger, NullRecorder(), Retries(2, 0.01))
+            agent = Agent(client, self.toolbox, **self.given)
             agent.begin(core_opening("How many customers?", "TABLE crm.customers"))
             return await agent.run()
 

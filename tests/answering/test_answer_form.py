@@ -11,11 +11,11 @@ from answering.small_company import HandRouter
 from answering.wire_servers import Say, Wire, call
 from coset.answering.answer import Answer
 from coset.answering.ask import AskOptions, ask
-from coset.answering.exchange import Retries
-from coset.answering.kept_run import answer_data
-from coset.answering.named_results import NamedResult
+from coset.answering.assemble import references_of_answer
+from coset.answering.model_client import Retries
 from coset.answering.records import Shape
-from coset.answering.references_of_answer import references_of_answer
+from coset.answering.results import NamedResult
+from coset.answering.run_store import answer_data
 from coset.environment.configuration import Environment
 from coset.routing.view import EvidenceView, LeftOut, Passage, ViewRelation
 

@@ -9,21 +9,18 @@ from typing import Any
 import pytest
 
 from answering.wire_servers import Fail, Say, Scripted, Wire, call
-from coset.answering.agent_tools import Toolbox
 from coset.answering.arbiter import MOST_REQUESTS, RECORDS_TOOL, Arbitration, arbitrate, tables_outside
 from coset.answering.draft import Draft
-from coset.answering.exchange import Exchange, Retries
+from coset.answering.model_client import Ledger, ModelClient, Retries
 from coset.answering.models import open_model, parse_model
-from coset.answering.named_results import NamedResults
-from coset.answering.opening import cited_part, learned_opening
-from coset.answering.prompts import AGENT, ARBITER, CORE_AGENT, CORE_TOOLS
+from coset.answering.parse_records import RecordsForm, resolved, typed
+from coset.answering.prompt import AGENT, ARBITER, CORE_AGENT, CORE_TOOLS, cited_part, learned_opening
 from coset.answering.quoting import cell, data_block, grid
-from coset.answering.record_form import RecordsForm, typed
-from coset.answering.record_names import resolved
-from coset.answering.recorder import ForgetfulRecorder
+from coset.answering.recorder import NullRecorder
 from coset.answering.records import Records, record_text, records_text
-from coset.answering.text_tools import TextTools
-from coset.answering.usage import Ledger
+from coset.answering.results import NamedResults
+from coset.answering.text_operations.tools import TextTools
+from coset.answering.tools import Toolbox
 from coset.routing.cost import cost
 from coset.routing.view import EvidenceView, LeftOut, Passage, ViewColumn, ViewRelation, ViewTable
 from coset.routing.view_text import view_text
@@ -72,8 +69,8 @@ def decide(wire: Wire, view: EvidenceView = VIEW) -> Arbitration:
     async def run() -> Arbitration:
         opened = await open_model(parse_model(wire.url), 20)
         async with opened.model:
-            exchange = Exchange(opened, Ledger(), ForgetfulRecorder(), Retries(2, 0.01))
-            return await arbitrate("How much was ordered from Bern?", view, view_text(view), exchange)
+            client = ModelClient(opened, Ledger(), NullRecorder(), Retries(2, 0.01))
+            return await arbitrate("How much was ordered from Bern?", view, view_text(view), client)
 
     return asyncio.run(run())
 

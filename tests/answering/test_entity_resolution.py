@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coset.answering.entity_pairs import LinkedPairs, link
-from coset.answering.entity_resolution import clusters_of, resolve_entities
+from coset.answering.entity_resolution import LinkedPairs, clusters_of, link, resolve_entities
 from coset.environment.configuration import load_environment
 from coset.errors import LimitReached, UserError
 from coset.evidence.comprehend import comprehend

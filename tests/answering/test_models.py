@@ -7,10 +7,9 @@ import asyncio
 import pytest
 
 from answering.wire_servers import Say, Wire
-from coset.answering.exchange import Exchange
+from coset.answering.model_client import Ledger, Limits, ModelClient, StepUsage
 from coset.answering.models import choose_models, has_price, open_model, parse_model
-from coset.answering.recorder import ForgetfulRecorder
-from coset.answering.usage import Ledger, Limits, StepUsage
+from coset.answering.recorder import NullRecorder
 from coset.errors import UserError
 
 
@@ -77,15 +76,15 @@ def test_an_unknown_provider_is_a_mistake():
         asyncio.run(open_model(parse_model("nosuch:model"), 5))
 
 
-def _ask(model: str) -> Exchange:
+def _ask(model: str) -> ModelClient:
     from pydantic_ai.messages import ModelRequest
 
-    async def run() -> Exchange:
+    async def run() -> ModelClient:
         opened = await open_model(parse_model(model), 20)
-        exchange = Exchange(opened, Ledger(), ForgetfulRecorder())
+        client = ModelClient(opened, Ledger(), NullRecorder())
         async with opened.model:
-            await exchange.ask("test 1", [ModelRequest.user_text_prompt("hello")], [])
-        return exchange
+            await client.ask("test 1", [ModelRequest.user_text_prompt("hello")], [])
+        return client
 
     return asyncio.run(run())
 
@@ -102,9 +101,9 @@ def test_an_endpoint_gets_its_own_key_and_never_another_providers(monkeypatch: p
 
 def test_an_endpoint_without_a_name_is_asked_which_model_it_has():
     with Wire(Say("hello")) as wire:
-        exchange = _ask(f"{wire.root}/v1")
+        client = _ask(f"{wire.root}/v1")
         assert wire.requests[0]["model"] == "listed-model"
-    assert exchange.ledger.tokens == 110 and exchange.ledger.cost is None
+    assert client.ledger.tokens == 110 and client.ledger.cost is None
 
 
 def test_prices_are_known_for_providers_and_unknown_for_endpoints():

@@ -5,8 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from coset.answering.one_cleaning import one_cleaning
-from coset.answering.shorthand import Shorthand, shortened
+from coset.answering.shorthand import Shorthand, one_cleaning, shortened
 from coset.evidence.diagnostics.null_tokens import LOOK_FIRST
 from coset.routing.view import Cleaning, EvidenceView, LeftOut, ViewColumn, ViewRelation, ViewTable
 from coset.routing.view_text import view_text

@@ -8,11 +8,10 @@ import re
 from typing import Any
 
 from answering.wire_servers import Fail, Say, Scripted, Wire, call
-from coset.answering.exchange import Exchange, Retries
-from coset.answering.labelling import BATCH, NOT_SAID, TextReader
+from coset.answering.model_client import Ledger, ModelClient, Retries
 from coset.answering.models import open_model, parse_model
-from coset.answering.recorder import ForgetfulRecorder
-from coset.answering.usage import Ledger
+from coset.answering.recorder import NullRecorder
+from coset.answering.text_operations.reader import BATCH, NOT_SAID, TextReader
 
 CATEGORIES = ["delivery", "refund"]
 TEXTS = [f"please refund order {number}" if number % 3 else f"where is parcel {number}" for number in range(BATCH + 5)]
@@ -44,7 +43,7 @@ def read(wire: Wire, kind: str, *arguments: Any) -> tuple[list[Any], TextReader]
     async def run() -> tuple[list[Any], TextReader]:
         opened = await open_model(parse_model(wire.url), 30)
         async with opened.model:
-            reader = TextReader(Exchange(opened, Ledger(), ForgetfulRecorder(), Retries(2, 0.01)))
+            reader = TextReader(ModelClient(opened, Ledger(), NullRecorder(), Retries(2, 0.01)))
             return await getattr(reader, kind)(*arguments), reader
 
     return asyncio.run(run())

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from answering.wire_servers import Fail, Say, Scripted, Wire, call
-from coset.answering.exchange import Exchange, Reply, Retries, Tool
-from coset.answering.failures import ModelFailed, Refused, without_secrets
-from coset.answering.models import open_model, parse_model
-from coset.answering.usage import Ledger
+from coset.answering.model_client import Ledger, ModelClient, Reply, Retries, Tool
+from coset.answering.models import ModelFailed, Refused, open_model, parse_model, without_secrets
 from coset.errors import CosetError, UserError
 
 KEY = "sk-secret-0123456789abcdef"
@@ -81,7 +79,7 @@ async def _ask(model: str, kept: Kept, ledger: Ledger, seconds: float, only: str
     opened = await open_model(parse_model(model), seconds)
     async with opened.model:
         message = ModelRequest(parts=[UserPromptPart("how many?")], instructions="Count.")
-        return await Exchange(opened, ledger, kept, FAST).ask("agent 1", [message], TOOLS, only)
+        return await ModelClient(opened, ledger, kept, FAST).ask("agent 1", [message], TOOLS, only)
 
 
 Ask = Callable[..., tuple[Reply, Kept, Ledger]]

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from coset.answering.agent_tools import Outcome, Toolbox
 from coset.answering.answer import Proposal, misfit
-from coset.answering.best_result import best_result
-from coset.answering.exchange import Call, Exchange, Reply
-from coset.answering.named_results import NamedResult
-from coset.answering.prompts import AGENT, CALL_A_TOOL, LAST_STEP, MEND
+from coset.answering.model_client import Call, ModelClient, Reply
+from coset.answering.prompt import AGENT, CALL_A_TOOL, LAST_STEP, MEND
 from coset.answering.quoting import one_line
 from coset.answering.records import Shape
+from coset.answering.results import NamedResult, best_result
+from coset.answering.tools import Outcome, Toolbox
 from coset.errors import CosetError, UserError
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Ending:
 class Agent:
     """One conversation. `messages` can be kept and given back to go on another day."""
 
-    exchange: Exchange
+    client: ModelClient
     toolbox: Toolbox
     shape: Shape | None = None
     verify: Verify | None = None
@@ -78,14 +77,14 @@ class Agent:
 
     async def run(self) -> Ending:
         """Go on until there is an answer or no room for another step."""
-        ledger = self.exchange.ledger
+        ledger = self.client.ledger
         for step in range(1, ledger.limits.steps + 1):
             if spent := ledger.spent():
                 return self._ended(spent, step - 1)
             last = step == ledger.limits.steps or not ledger.room_for_one() or self._idle >= MOST_IDLE
             if last:
                 self._say(LAST_STEP)
-            reply = await self.exchange.ask(
+            reply = await self.client.ask(
                 f"agent {step}", self.messages, self.toolbox.tools, "answer" if last else None
             )
             self.messages.append(reply.response)
@@ -137,7 +136,7 @@ class Agent:
             told = "the answer came as text, not through the tool that ends a run"
             return Ending(Proposal(text=reply.text, results=final, confidence=0), "", (told,), step)
         if self._silent > 1 and not self._called:
-            model = self.exchange.model.choice.text
+            model = self.client.model.choice.text
             raise UserError(f"the model '{model}' does not call tools: choose one that can with --model")
         self._idle += 1
         self._say(CALL_A_TOOL)
@@ -148,7 +147,7 @@ class Agent:
             outcome = Outcome(f"Not run: at most {MOST_CALLS} calls in one step. Call it again.", True)
         else:
             outcome = await self.toolbox.run(call)
-        self.exchange.recorder.step(
+        self.client.recorder.step(
             "tool",
             {
                 "tool": call.name,
@@ -177,7 +176,7 @@ class Agent:
             if not unusable and (known or not proposal.results):
                 kept = proposal.model_copy(update={"results": known})
                 self._set_aside = Ending(kept, "", tuple(objections), step)
-            self.exchange.recorder.step("objection", {"proposal": proposal.model_dump(), "objections": objections})
+            self.client.recorder.step("objection", {"proposal": proposal.model_dump(), "objections": objections})
             return "\n".join(["Not taken yet:", *(f"- {objection}" for objection in objections), MEND])
         if unusable:
             return Ending(None, "the model gave an empty answer", tuple(objections), step)

@@ -6,16 +6,20 @@ through the model, so they are exactly as stored.
 
 from __future__ import annotations
 
+import datetime
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+import sqlglot
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from coset.answering.checks import CheckResult
+from coset.answering.model_client import StepUsage
 from coset.answering.records import References, Shape, Text
-from coset.answering.ties import says_all
-from coset.answering.usage import StepUsage
 
 Mode = Literal["learned", "core"]
 _REFUSES = re.compile(r"\b(?:cannot|can not|can't) be (?:answered|determined|computed|told)\b", re.IGNORECASE)
@@ -100,3 +104,49 @@ def misfit(shape: Shape | None, rows: int) -> str | None:
     if shape is None or shape.form not in {"value", "row"} or rows <= 1:
         return None
     return f"the pinned shape is one {shape.form}, but the final result has {rows:,} rows"
+
+
+def ties_told(sql: str, rows: int) -> str | None:
+    """That more rows came than there are places, because some tie; None where a statement keeps no ties."""
+    try:
+        tree = sqlglot.parse_one(sql, dialect="duckdb")
+    except (SqlglotError, RecursionError):
+        return None
+    for qualify in tree.find_all(exp.Qualify):
+        compared = qualify.this
+        if not isinstance(compared, exp.LTE | exp.EQ) or not isinstance(compared.expression, exp.Literal):
+            continue
+        ranked = any(isinstance(each, exp.Rank | exp.DenseRank) for each in compared.this.find_all(exp.Expression))
+        places = int(compared.expression.this) if str(compared.expression.this).isdecimal() else 0
+        if ranked and 0 < places < rows:
+            first = "the first place" if places == 1 else f"the first {places} places"
+            return f"{rows:,} rows share {first}: those that tie are all kept"
+    return None
+
+
+def rows_of_answer(text: str, rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
+    """The rows whose every value stands in the text; all of them where there is no text, or no such row."""
+    if not text.strip() or len(rows) < 2:
+        return tuple(rows)
+    told = [
+        row
+        for row in rows
+        if any(value is not None for value in row) and all(value is None or plain_value(value) in text for value in row)
+    ]
+    return tuple(told) if told else tuple(rows)
+
+
+def says_all(text: str, rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether a text has every value of the rows, each as a word or number of its own: then they are what it says."""
+    values = {plain_value(value) for row in rows for value in row if value is not None} - {""}
+    return bool(values) and all(
+        re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(value)}(?!\w|[.,]\d)", text) is not None for value in values
+    )
+
+
+def plain_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat(" ") if isinstance(value, datetime.datetime) else value.isoformat()
+    return str(value)

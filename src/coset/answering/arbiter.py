@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from coset.answering.exchange import Exchange, Reply, Tool
-from coset.answering.prompts import ARBITER, CALL_RECORDS, TOOLS
+from coset.answering.model_client import ModelClient, Reply, Tool, schema_of
+from coset.answering.parse_records import RecordsForm, resolved, typed
+from coset.answering.prompt import ARBITER, CALL_RECORDS, TOOLS
 from coset.answering.quoting import data_block, one_line
-from coset.answering.record_form import RecordsForm, typed
-from coset.answering.record_names import resolved
 from coset.answering.records import Records
-from coset.answering.schema_of import schema_of
 from coset.routing.view import EvidenceView
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ async def arbitrate(
     question: str,
     view: EvidenceView,
     evidence: str,
-    exchange: Exchange,
+    client: ModelClient,
     names: Mapping[str, str] | None = None,
     fails: Callable[[str], str | None] = lambda sql: None,
 ) -> Arbitration:
@@ -60,16 +58,16 @@ async def arbitrate(
     requests = 0
     while requests < MOST_REQUESTS:
         requests += 1
-        reply = await exchange.ask(f"arbiter {requests}", messages, [RECORDS_TOOL])
+        reply = await client.ask(f"arbiter {requests}", messages, [RECORDS_TOOL])
         found, problems = _read(reply, view, names or {})
         if found is not None and found.queries and not problems and (wrong := fails(found.queries[0].sql)):
             problems = [f"the sql does not run: {wrong}"]
         refused += problems
         best = found or best
-        if not problems or exchange.ledger.spent():
+        if not problems or client.ledger.spent():
             break
         messages += [reply.response, ModelRequest(parts=_feedback(reply, problems))]
-    exchange.recorder.step(
+    client.recorder.step(
         "records", {"records": best.model_dump(exclude_defaults=True) if best else None, "refused": refused}
     )
     return Arbitration(best, tuple(refused), requests)

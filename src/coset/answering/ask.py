@@ -11,11 +11,10 @@ import asyncio
 from contextlib import AsyncExitStack
 
 from coset.answering.answer import Answer
-from coset.answering.asked_run import AskedRun, Routes
+from coset.answering.checkpoint import Checkpoint
 from coset.answering.models import ModelChoices, choose_models, has_price
-from coset.answering.options import AskOptions, Verify
-from coset.answering.recorder import ForgetfulRecorder, Recorder
-from coset.answering.sitting import Sitting
+from coset.answering.recorder import NullRecorder, Recorder
+from coset.answering.run import AskOptions, QuestionRun, Routes, Verify
 from coset.environment.configuration import Environment
 from coset.errors import UserError
 from coset.evidence.state import EvidenceState
@@ -30,13 +29,13 @@ def ask(
     environment: Environment,
     options: AskOptions | None = None,
     recorder: Recorder | None = None,
-    sitting: Sitting | None = None,
+    checkpoint: Checkpoint | None = None,
     session: QuerySession | None = None,
     router: Routes | None = None,
 ) -> Answer:
-    """The answer to a question. `sitting` is what an earlier run of it had kept: it goes on from there. A session and a
-    router that are open already save the time to open them."""
-    return asyncio.run(ask_async(question, environment, options, recorder, sitting, session, router))
+    """The answer to a question. `checkpoint` is what an earlier run of it kept, to resume from. A session and a router
+    that are open already save the time to open them."""
+    return asyncio.run(ask_async(question, environment, options, recorder, checkpoint, session, router))
 
 
 async def ask_async(
@@ -44,7 +43,7 @@ async def ask_async(
     environment: Environment,
     options: AskOptions | None = None,
     recorder: Recorder | None = None,
-    sitting: Sitting | None = None,
+    checkpoint: Checkpoint | None = None,
     session: QuerySession | None = None,
     router: Routes | None = None,
 ) -> Answer:
@@ -55,8 +54,8 @@ async def ask_async(
     async with AsyncExitStack() as stack:
         if session is None:
             session = stack.enter_context(QuerySession(environment))
-        run = AskedRun(question, environment, options, choices, recorder or ForgetfulRecorder(), session, router, stack)
-        return await run.answer(sitting)
+        run = QuestionRun(question, environment, options, choices, recorder or NullRecorder(), session, router, stack)
+        return await run.answer(checkpoint)
 
 
 def checked_question(question: str) -> str:

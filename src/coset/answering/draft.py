@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coset.answering.agent_tools import Toolbox, shown, told
-from coset.answering.answer import Proposal, misfit
-from coset.answering.named_results import NamedResult
-from coset.answering.plain_value import plain_value
+from coset.answering.answer import Proposal, misfit, plain_value
 from coset.answering.quoting import cell, data_block, one_line
 from coset.answering.recorder import Recorder
 from coset.answering.records import Records
+from coset.answering.results import NamedResult
+from coset.answering.tools import Toolbox, shown, told
 from coset.answering.verification import Verification
 from coset.errors import CosetError
 from coset.routing.view import EvidenceView

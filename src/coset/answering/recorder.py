@@ -40,7 +40,7 @@ class HearsRequests(Protocol):
     def sent(self, messages: Sequence[ModelMessage]) -> None: ...
 
 
-class ForgetfulRecorder:
+class NullRecorder:
     """For callers that keep no audit, and the base of those that keep only a part of one."""
 
     def step(self, kind: str, data: Mapping[str, Any]) -> None:

@@ -2,8 +2,7 @@
 
 In: a view. Out: the same view with names where long expressions stood, and a `Shorthand` that writes them back into a
 statement. A name is used like a column, with or without its table's alias before it. Expressions are copied by nobody,
-so none is copied wrongly, and none is paid for twice. Knows no session: what it gives back passes the guard like any
-other statement.
+so none is copied wrongly, and none is paid for twice.
 """
 
 from __future__ import annotations
@@ -18,8 +17,27 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from coset.answering.one_cleaning import one_cleaning
+from coset.evidence.diagnostics.null_tokens import LOOK_FIRST
 from coset.routing.view import Cleaning, EvidenceView, ViewColumn, ViewRelation, ViewTable
+
+OF_TEXT = frozenset({"null_tokens", "stray_characters"})
+"""Kinds whose expression gives the text without that dirt, so that its ends can be trimmed after it."""
+
+
+def one_cleaning(found: Sequence[Cleaning]) -> tuple[Cleaning, ...]:
+    certain = tuple(
+        dataclasses.replace(each, expression=None, type=None, short="") if LOOK_FIRST in each.detail else each
+        for each in found
+    )
+    padded = [each for each in certain if each.kind == "padding" and each.expression]
+    others = [each for each in certain if each.kind in OF_TEXT and each.expression]
+    if len(padded) != 1 or len(others) != 1:
+        return certain  # Nothing to bring together, or no telling in which order.
+    whole = others[0].expression or ""
+    whole = whole if whole.startswith("trim(") else f"trim({whole})"
+    both = (padded[0], others[0])
+    return tuple(dataclasses.replace(each, expression=whole, short="") if each in both else each for each in certain)
+
 
 DIALECT = "duckdb"
 SHORTEST = 32

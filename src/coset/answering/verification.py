@@ -14,10 +14,10 @@ from typing import Any
 from coset.answering.answer import Proposal
 from coset.answering.checks import CheckResult, PinnedShape, grain, nulls, run_checks
 from coset.answering.checks import Proposal as Checked
-from coset.answering.named_results import NamedResult, NamedResults
 from coset.answering.quoting import one_line
 from coset.answering.recorder import Recorder
 from coset.answering.records import Shape
+from coset.answering.results import NamedResult, NamedResults
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
 from coset.evidence.state import EvidenceState

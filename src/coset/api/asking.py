@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from coset.answering.ask import AskOptions, ask_async, check_models, checked_question
 from coset.answering.audit import Recorder
-from coset.answering.kept_run import answer_data
+from coset.answering.run_store import answer_data
 from coset.api.long_call import LongCall, Stopped
 from coset.api.shown import Answered
 from coset.environment.configuration import Environment

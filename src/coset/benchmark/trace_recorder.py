@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from coset.answering.audit.redaction import Redact
-from coset.answering.recorder import ForgetfulRecorder
+from coset.answering.recorder import NullRecorder
 from coset.benchmark.leaks import Prompt
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ GIVEN_TOOLS = {"recover"}
 
 
 @dataclass
-class TraceRecorder(ForgetfulRecorder):
+class TraceRecorder(NullRecorder):
     """Keeps steps and prompts; of messages, results and tables nothing."""
 
     redact: Redact

@@ -92,8 +92,8 @@ def command(
         if answer_offline(question, environment, as_json=as_json, quiet=quiet, is_last=no_model):
             return
     from coset.answering.ask import AskOptions
-    from coset.answering.kept_run import ask_and_keep, go_on
-    from coset.answering.usage import Limits
+    from coset.answering.model_client import Limits
+    from coset.answering.run_store import ask_and_keep, go_on
 
     def answered() -> tuple[Answer, int]:
         if resume is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show_answered(answered: Callable[[], tuple[Answer, int]], *, interactive: bool, as_json: bool, quiet: bool) -> None:
-    from coset.answering.kept_run import answer_data
+    from coset.answering.run_store import answer_data
 
     # A person who is asked back must not have a spinner over the question.
     if interactive:

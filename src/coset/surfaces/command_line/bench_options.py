@@ -44,7 +44,7 @@ def asking_options(function: Function) -> Function:
 
 def ask_options(given: dict[str, Any]) -> AskOptions:
     from coset.answering.ask import AskOptions
-    from coset.answering.usage import Limits
+    from coset.answering.model_client import Limits
 
     return AskOptions(
         model=given["model"],

@@ -66,8 +66,8 @@ def command(
 
 def _resume(environment: Environment, number: int, model: str | None, steps: int | None, as_json: bool) -> None:
     from coset.answering.ask import AskOptions
-    from coset.answering.kept_run import go_on
-    from coset.answering.usage import Limits
+    from coset.answering.model_client import Limits
+    from coset.answering.run_store import go_on
     from coset.surfaces.command_line.ask_answered import show_answered
 
     options = AskOptions(model=model, limits=Limits(steps=steps) if steps else Limits())

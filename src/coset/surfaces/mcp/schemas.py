@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from coset.answering.schema_of import schema_of
+from coset.answering.model_client import schema_of
 
 _BOUNDS = {"maxLength", "minLength", "maximum", "minimum"}
 

@@ -1,7 +1,7 @@
-"""What is kept of a run so that it can go on another day: the conversation, the records, the statements.
+"""A run between two steps, as JSON: the conversation, the records, the statements.
 
-In: a run between two steps. Out: JSON, and back. Results are kept as the statements that gave them: they are run again
-on the data of the day when they are needed.
+In: a run. Out: JSON, and back. Results are kept as the statements that gave them: they are run again on the data of the
+day when they are needed.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from coset.answering.answer import Mode
-from coset.answering.named_results import NamedResults
+from coset.answering.model_client import StepUsage
 from coset.answering.records import Records
-from coset.answering.usage import StepUsage
+from coset.answering.results import NamedResults
 from coset.errors import UserError
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
 
-class Sitting(BaseModel):
+class Checkpoint(BaseModel):
     """A run as it was between two steps."""
 
     model_config = ConfigDict(frozen=True)
@@ -42,7 +42,7 @@ class Sitting(BaseModel):
         records: Records | None,
         usage: Sequence[StepUsage],
         names: Mapping[str, Any],
-    ) -> Sitting:
+    ) -> Checkpoint:
         from pydantic_ai.messages import ModelMessagesTypeAdapter
 
         return cls(
@@ -55,7 +55,7 @@ class Sitting(BaseModel):
         )
 
     @classmethod
-    def read(cls, kept: bytes | str) -> Sitting:
+    def read(cls, kept: bytes | str) -> Checkpoint:
         try:
             return cls.model_validate_json(kept)
         except ValidationError:

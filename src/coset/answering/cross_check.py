@@ -12,20 +12,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coset.answering.agent_tools import SqlArguments, Toolbox, shown, told
 from coset.answering.answer import Proposal
 from coset.answering.audit.kept_result import canonical
 from coset.answering.checks import CheckResult
-from coset.answering.exchange import Exchange, Tool
-from coset.answering.named_results import NamedResult
-from coset.answering.prompts import RECOMPUTE, TOOLS
+from coset.answering.model_client import ModelClient, Tool, schema_of
+from coset.answering.prompt import RECOMPUTE, TOOLS
 from coset.answering.quoting import data_block, one_line
 from coset.answering.records import Shape
-from coset.answering.schema_of import schema_of
+from coset.answering.results import NamedResult
+from coset.answering.tools import SqlArguments, Toolbox, shown, told
+from coset.environment.configuration import Environment
 from coset.errors import CosetError
+from coset.session.query_session import QuerySession
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
+
+
+def offline_statement(
+    question: str, environment: Environment, session: QuerySession, router: object | None
+) -> str | None:
+    from coset.answering.offline import Answered, answer
+    from coset.evidence.state import EvidenceState
+    from coset.routing.router import Router
+
+    try:
+        router = router if isinstance(router, Router) else Router.open(environment, session)
+        with EvidenceState.read(environment.state_folder) as state:
+            found = answer(question, router, session, state)
+    except CosetError:
+        return None
+    return found.sql if isinstance(found, Answered) else None
+
 
 NAME = "recomputation"
 MOST_REQUESTS = 2
@@ -38,12 +56,12 @@ Offline = Callable[[], str | None]
 
 
 @dataclass
-class Recomputation:
+class CrossCheck:
     """The second computation of one question: at most one, however often it is asked for."""
 
     question: str
     evidence: Callable[[], str]
-    exchange: Exchange
+    client: ModelClient
     toolbox: Toolbox
     always: bool
     offline: Offline = lambda: None
@@ -98,7 +116,7 @@ class Recomputation:
             self.other, self.how = found, "without a model"
         else:
             self.other, self.how = await self._ask(), "by a model that was asked afresh"
-        self.exchange.recorder.step(
+        self.client.recorder.step(
             NAME,
             {
                 "how": self.how,
@@ -121,9 +139,9 @@ class Recomputation:
         opening = f"{data_block('evidence', self.evidence())}\n\nThe question:\n{self.question}{pinned}"
         messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart(opening)], instructions=RECOMPUTE)]
         for number in range(1, MOST_REQUESTS + 1):
-            if not self.exchange.ledger.room_for_one():
+            if not self.client.ledger.room_for_one():
                 return None
-            reply = await self.exchange.ask(f"recompute {number}", messages, [SQL_TOOL], "sql")
+            reply = await self.client.ask(f"recompute {number}", messages, [SQL_TOOL], "sql")
             call = next((each for each in reply.calls if each.name == "sql" and each.arguments), None)
             if call is None:
                 return None

@@ -7,6 +7,7 @@ or runs code; `answer` is the agent's own affair and not handled here.
 
 from __future__ import annotations
 
+import difflib
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,12 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coset.answering.answer import Proposal
 from coset.answering.checks import CheckResult
-from coset.answering.column_hint import column_hint
-from coset.answering.exchange import Call, Tool
-from coset.answering.named_results import NamedResult, NamedResults
-from coset.answering.prompts import RE2, TOOLS
-from coset.answering.quoting import data_block, grid, one_line
-from coset.answering.schema_of import schema_of
+from coset.answering.model_client import Call, Tool, schema_of
+from coset.answering.prompt import RE2, TOOLS
+from coset.answering.quoting import data_block, grid, name, one_line
+from coset.answering.results import NamedResult, NamedResults
 from coset.errors import CosetError, NotAllowed, SourceUnreachable
 from coset.session.query_session import QuerySession
 from coset.session.result import Result
@@ -235,3 +234,33 @@ def _kept(named: NamedResult) -> dict[str, Any]:
         "name": named.name, "sql": named.whole, "rows": result.table.num_rows, "bytes": result.table.nbytes,
         "truncated": result.truncated, "tables": [use.table for use in result.uses],
     }  # fmt: skip
+
+
+_MISSING = re.compile(r'(?:Referenced column|column named) "([^"]+)"', re.IGNORECASE)
+MOST_COLUMNS = 25
+
+
+def column_hint(session: QuerySession, sql: str, error: str) -> str:
+    """` crm.customers has customer_id, name, ...`, the nearest names first; empty where the error is another one."""
+    missing = _MISSING.search(error)
+    if missing is None:
+        return ""
+    import sqlglot
+    from sqlglot import errors, exp
+
+    try:
+        tables = list(sqlglot.parse_one(sql, dialect="duckdb").find_all(exp.Table))
+    except (errors.SqlglotError, RecursionError):
+        return ""
+    told = []
+    for parts in dict.fromkeys(tuple(part.name.lower() for part in table.parts) for table in tables):
+        try:
+            _, table = session.catalogue.find(parts)
+        except CosetError:
+            continue  # A common table expression, or a named result.
+        columns = [column.name for column in table.columns]
+        nearest = difflib.get_close_matches(missing[1], columns, n=3, cutoff=0.4)
+        ordered = [*nearest, *(column for column in columns if column not in nearest)]
+        more = f" and {len(ordered) - MOST_COLUMNS} more" if len(ordered) > MOST_COLUMNS else ""
+        told.append(f"{'.'.join(parts)} has {', '.join(map(name, ordered[:MOST_COLUMNS]))}{more}")
+    return f" {'; '.join(told)}." if told else ""

@@ -1,9 +1,8 @@
-"""Results that stay behind: each statement's result has a name that later statements can read like a table.
+"""The results of one question: each has a name that later statements can read like a table.
 
 In: a statement that may name earlier results. Out: one statement that stands alone, with what it names written before
-it as WITH; and the list of what was run. Nothing is copied and nothing is kept but text, so a name costs nothing, is
-exact however large its result is, and an answer's statement can be run again on another day. The session's guard sees
-the whole statement, as ever.
+it as WITH; and the list of what was run. Only text is kept, so a name costs nothing, is exact however large its result
+is, and an answer's statement can be run again on another day.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from coset.answering.answer import misfit
+from coset.answering.records import Shape
 from coset.errors import UserError
 from coset.session.result import Result
 
@@ -30,7 +31,7 @@ class NamedResult:
     whole: str
     """The same, standing alone."""
     result: Result | None
-    """None for one of an earlier sitting, which is known by its statement only."""
+    """None for one of an earlier checkpoint, which is known by its statement only."""
 
 
 @dataclass
@@ -94,7 +95,7 @@ class NamedResults:
         return next((each for each in self.known.values() if each.whole == whole), None)
 
     def restore(self, statements: Iterable[str]) -> None:
-        """Take up the statements of an earlier sitting, in order."""
+        """Take up the statements of an earlier checkpoint, in order."""
         for sql in statements:
             self.add(sql, self.whole(sql), None)
 
@@ -108,3 +109,17 @@ class NamedResults:
                 seen.add(name)
                 wanted += [inner.lower() for inner in _NAMES.findall(self.known[name].sql)]
         return [name for name in self.known if name in seen]
+
+
+def best_result(results: NamedResults, shape: Shape | None) -> list[str]:
+    held = [(name, each.result) for name, each in results.known.items() if each.result is not None]
+    some = [(name, result) for name, result in held if result.table.num_rows]
+    fitting = [name for name, result in some if _fits(shape, result)]
+    return (fitting or [name for name, _ in some] or list(results.known))[-1:]
+
+
+def _fits(shape: Shape | None, result: Result) -> bool:
+    if shape is None:
+        return True
+    columns = len(shape.columns) or len(result.columns)
+    return not misfit(shape, result.table.num_rows) and columns == len(result.columns)

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import sqlglot
 from pydantic import Field
 
-from coset.answering.agent_tools import Arguments, Outcome, ToolOffer
-from coset.answering.labelling import TextReader
-from coset.answering.named_results import NamedResults
 from coset.answering.quoting import cell, data_block, one_line
 from coset.answering.recorder import Recorder
 from coset.answering.records import References, Text
+from coset.answering.results import NamedResults
 from coset.answering.text_operations import (
     Candidate,
     Classified,
@@ -28,6 +26,8 @@ from coset.answering.text_operations import (
     extract_columns,
     facet_candidates,
 )
+from coset.answering.text_operations.reader import TextReader
+from coset.answering.tools import Arguments, Outcome, ToolOffer
 from coset.environment.configuration import Environment
 from coset.errors import UserError
 from coset.evidence.lookup import resolve
@@ -92,7 +92,7 @@ class TextTools:
             lambda batch: self._reader.classify(batch, arguments.categories, arguments.question),
             self._encoder.encode,
             name=self._next_name(),
-            model=self._reader.exchange.model.choice.text,
+            model=self._reader.client.model.choice.text,
             instruction=arguments.question,
             cache=LabelCache(self._environment.state_folder),
         )
@@ -107,7 +107,7 @@ class TextTools:
             lambda batch: self._reader.extract(batch, arguments.fields, arguments.question),
             name=self._next_name(),
             candidates=self._known_expressions(arguments.query, arguments.column),
-            model=self._reader.exchange.model.choice.text,
+            model=self._reader.client.model.choice.text,
             instruction=arguments.question,
             cache=LabelCache(self._environment.state_folder),
         )

@@ -1,7 +1,7 @@
-"""A question asked so that the run is kept, and can be shown, replayed, or gone on with.
+"""Ask a question and keep the run, so that it can be shown, replayed, or resumed.
 
 In: a question, or the number of a run that broke off. Out: the answer and the run's number. A run that fails half-way
-keeps what it had, and its error says how to go on.
+keeps what it had, and its error says how to resume it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from coset.answering.answer import Answer
 from coset.answering.ask import AskOptions, ask, check_models, checked_question
 from coset.answering.audit import Recorder, Runs
-from coset.answering.sitting import Sitting
+from coset.answering.checkpoint import Checkpoint
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
 from coset.routing.objects_of_state import StateObjects
@@ -38,12 +38,12 @@ def go_on(number: int, environment: Environment, options: AskOptions) -> tuple[A
     runs = Runs(environment.state_folder)
     run = runs.run(number)
     kept = runs.messages(number)
-    sitting = Sitting.read(kept) if kept else None
+    checkpoint = Checkpoint.read(kept) if kept else None
     options = dataclasses.replace(options, core=run.summary.mode == "core")
     _models(environment, options)
     with Recorder(environment) as recorder:
         recorder.resume(number)
-        return _kept(recorder, number, run.summary.question, environment, options, sitting), number
+        return _kept(recorder, number, run.summary.question, environment, options, checkpoint), number
 
 
 def _kept(
@@ -52,10 +52,10 @@ def _kept(
     question: str,
     environment: Environment,
     options: AskOptions,
-    sitting: Sitting | None,
+    checkpoint: Checkpoint | None,
 ) -> Answer:
     try:
-        answer = ask(question, environment, options, recorder, sitting)
+        answer = ask(question, environment, options, recorder, checkpoint)
     except CosetError as error:
         recorder.finish("failed", detail=str(error))
         text = f"{error} (kept as run {number}: `coset run {number} --resume` goes on with it)"
@@ -69,7 +69,7 @@ def _kept(
 
 def _same_kind(error: CosetError) -> type[CosetError]:
     """A class with the same exit code whose only argument is its text."""
-    from coset.answering.failures import ModelFailed
+    from coset.answering.models import ModelFailed
     from coset.errors import UserError
 
     return UserError if isinstance(error, UserError) else ModelFailed if isinstance(error, ModelFailed) else CosetError

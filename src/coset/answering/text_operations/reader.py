@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coset.answering.exchange import Exchange, Tool
-from coset.answering.prompts import DATA_RULE
+from coset.answering.model_client import ModelClient, Tool
+from coset.answering.prompt import DATA_RULE
 from coset.answering.quoting import cell, data_block, one_line
 
 LONGEST_TEXT = 2_000
@@ -29,7 +29,7 @@ READER = f"You read texts, each by its number, and call `labels` once with an en
 class TextReader:
     """Reads batches of texts with the text model."""
 
-    exchange: Exchange
+    client: ModelClient
     requests: int = 0
 
     async def classify(self, texts: Sequence[str], categories: Sequence[str], question: str = "") -> list[str | None]:
@@ -76,14 +76,14 @@ class TextReader:
         for _ in range(MOST_REQUESTS):
             # A text that got no label is asked for again, alone with the others that got none.
             open_ = [number for number in range(1, len(texts) + 1) if number not in labels]
-            if not open_ or self.exchange.ledger.spent():
+            if not open_ or self.client.ledger.spent():
                 break
             lines = "\n".join(f"{number}. {cell(texts[number - 1], LONGEST_TEXT)}" for number in open_)
             self.requests += 1
             message = ModelRequest(
                 parts=[UserPromptPart(f"{wanted}\n\n{data_block('texts', lines)}")], instructions=READER
             )
-            reply = await self.exchange.ask(f"text {self.requests}", [message], [tool])
+            reply = await self.client.ask(f"text {self.requests}", [message], [tool])
             labels.update(_labels(reply.calls[0].arguments if reply.calls else None, set(open_)))
         return [labels.get(number, NOT_SAID) for number in range(1, len(texts) + 1)]
 

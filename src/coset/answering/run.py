@@ -1,48 +1,78 @@
-"""One question while it is answered: view, arbiter, its statement, and an agent for what that leaves open.
+"""One question from words to an answer: view, arbiter, its statement, and an agent for what that leaves open.
 
-In: a question, an environment, options, an open session. Out: an `Answer`. Every step is told to a recorder, and after
-each the run can be taken up again from what was kept. Core mode leaves out view, roles and records and gives the agent
-the plain schema.
+In: a question, an environment, `AskOptions`, an open session. Out: an `Answer`. Every step is told to a recorder, and
+after each the run can be taken up again from what was kept. Core mode leaves out view, roles and records and gives the
+agent the plain schema.
 """
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from coset.answering.agent import Agent, Ending
-from coset.answering.agent_tools import Recover, Toolbox
-from coset.answering.answer import Answer, Proposal
+from coset.answering.answer import Answer, Mode, Proposal
 from coset.answering.arbiter import arbitrate
+from coset.answering.assemble import Grounds, assemble
+from coset.answering.checkpoint import Checkpoint
 from coset.answering.checks import CheckResult
 from coset.answering.core_evidence import BUDGET as CORE_BUDGET
 from coset.answering.core_evidence import core_text
+from coset.answering.cross_check import CrossCheck, offline_statement
 from coset.answering.draft import Draft, run_draft, why_not
-from coset.answering.exchange import Exchange
-from coset.answering.labelling import TextReader
-from coset.answering.made_answer import Grounds, made_answer
-from coset.answering.missing import searched, unanswerable
+from coset.answering.model_client import Ledger, Limits, ModelClient, Retries
 from coset.answering.models import ModelChoices, open_model
-from coset.answering.named_results import NamedResults
-from coset.answering.opening import cited_part, core_opening, learned_opening, read_by
-from coset.answering.options import AskOptions
-from coset.answering.prompts import AGENT, CORE_AGENT, CORE_TOOLS, NAME_IT, TOOLS
+from coset.answering.prompt import (
+    AGENT,
+    CORE_AGENT,
+    CORE_TOOLS,
+    NAME_IT,
+    TOOLS,
+    cited_part,
+    core_opening,
+    learned_opening,
+    read_by,
+)
 from coset.answering.quoting import one_line
-from coset.answering.recomputation import Recomputation
 from coset.answering.recorder import Recorder
 from coset.answering.records import Records, record_text
-from coset.answering.recovering import RECOVERED, CoreRecover, LearnedRecover
-from coset.answering.second_path import offline_statement
+from coset.answering.recover import RECOVERED, CoreRecover, LearnedRecover, searched, unanswerable
+from coset.answering.results import NamedResults
 from coset.answering.shorthand import Shorthand, shortened
-from coset.answering.sitting import Sitting
-from coset.answering.text_tools import TextTools
-from coset.answering.usage import Ledger
+from coset.answering.text_operations.reader import TextReader
+from coset.answering.text_operations.tools import TextTools
+from coset.answering.tools import AskUser, Recover, Toolbox
 from coset.answering.verification import Verification
 from coset.environment.configuration import Environment
 from coset.evidence.state import EvidenceState
 from coset.routing.view import EvidenceView
 from coset.session.query_session import QuerySession
+
+Verify = Literal["none", "auto", "full"]
+"""none: the answer as it is given. auto: checks always, an answer that fails one goes back once, and one that stays in
+doubt is computed a second time. full: every answer is computed a second time, by another path; agreement ends it."""
+
+
+@dataclass(frozen=True)
+class AskOptions:
+    """How a question is to be answered."""
+
+    model: str | None = None
+    arbiter_model: str | None = None
+    text_model: str | None = None
+    core: bool = False
+    budget: int | None = None
+    """Tokens of the view, or of the schema in core mode."""
+    limits: Limits = field(default_factory=Limits)
+    retries: Retries = field(default_factory=Retries)
+    ask_user: AskUser | None = None
+    verify: Verify = "auto"
+
+    @property
+    def mode(self) -> Mode:
+        return "core" if self.core else "learned"
+
 
 VIEW_BUDGET = 2_000
 MOST_ASKED = 3
@@ -56,7 +86,7 @@ class Routes(Protocol):
 
 
 @dataclass
-class AskedRun:
+class QuestionRun:
     """The run. `answer` is called once."""
 
     question: str
@@ -74,7 +104,7 @@ class AskedRun:
     cited: frozenset[str] = frozenset()
     assumptions: list[str] = field(default_factory=list)
     verification: Verification | None = None
-    recomputation: Recomputation | None = None
+    recomputation: CrossCheck | None = None
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.options.limits)
@@ -84,16 +114,16 @@ class AskedRun:
     def _expanded(self, sql: str) -> str:
         return self.shorthand.expand(sql)
 
-    async def answer(self, sitting: Sitting | None) -> Answer:
-        exchange = await self._exchange("agent")
-        toolbox = await self._toolbox(exchange)
-        agent = Agent(exchange, toolbox)
+    async def answer(self, checkpoint: Checkpoint | None) -> Answer:
+        client = await self._client("agent")
+        toolbox = await self._toolbox(client)
+        agent = Agent(client, toolbox)
         agent.after_step = lambda: self._keep(agent)
         if self.options.verify != "none":
             self._verify(agent)
         settled: Proposal | None = None
-        if sitting is not None:
-            self._take_up(sitting, agent)
+        if checkpoint is not None:
+            self._take_up(checkpoint, agent)
         elif self.options.core:
             agent.begin(core_opening(self.question, self._schema()), CORE_AGENT)
         else:
@@ -110,15 +140,15 @@ class AskedRun:
         self.recorder.step("answer", {"stopped": answer.stopped, "text": answer.text, "sql": list(answer.sql)})
         return answer
 
-    async def _exchange(self, part: str) -> Exchange:
+    async def _client(self, part: str) -> ModelClient:
         choice = getattr(self.choices, part)
         model = await open_model(choice, self.options.limits.request_seconds)
         await self.stack.enter_async_context(model.model)
-        return Exchange(model, self.ledger, self.recorder, self.options.retries)
+        return ModelClient(model, self.ledger, self.recorder, self.options.retries)
 
-    async def _toolbox(self, exchange: Exchange) -> Toolbox:
+    async def _toolbox(self, client: ModelClient) -> Toolbox:
         same = self.choices.text == self.choices.agent
-        reader = TextReader(exchange if same else await self._exchange("text"))
+        reader = TextReader(client if same else await self._client("text"))
         texts = TextTools(reader, self.session, self.results, self.environment, self.recorder)
         words = CORE_TOOLS if self.options.core else TOOLS
         return Toolbox(self.session, self.results, self._recover(), self.options.ask_user, texts.offers, words)
@@ -129,10 +159,10 @@ class AskedRun:
             self.environment, self.session, self.results, self.recorder, computed=toolbox.computed
         )
         agent.verify, toolbox.remarks = verification, verification.remarks
-        self.recomputation = agent.confirm = Recomputation(
+        self.recomputation = agent.confirm = CrossCheck(
             self.question,
             self._schema if self.options.core else lambda: self._evidence(more=""),
-            agent.exchange,
+            agent.client,
             toolbox,
             always=self.options.verify == "full",
             offline=self._offline,
@@ -186,7 +216,7 @@ class AskedRun:
         if not view.matched:
             agent.begin(learned_opening(self.question, text, None), AGENT)
             return None
-        arbiter = await self._exchange("arbiter")
+        arbiter = await self._client("arbiter")
         toolbox = agent.toolbox
         arbitration = await arbitrate(
             self.question,
@@ -259,17 +289,17 @@ class AskedRun:
         return recover
 
     def _keep(self, agent: Agent) -> None:
-        sitting = Sitting.of(
+        checkpoint = Checkpoint.of(
             self.options.mode, agent.messages, self.results, self.records, self.ledger.steps, self.shorthand.kept()
         )
-        self.recorder.keep_messages(sitting.model_dump_json())
+        self.recorder.keep_messages(checkpoint.model_dump_json())
 
-    def _take_up(self, sitting: Sitting, agent: Agent) -> None:
-        agent.messages = sitting.conversation()
-        self.records = sitting.records
-        self.shorthand = Shorthand.restored(sitting.names)
-        self.ledger.steps += sitting.usage
-        self.results.restore(sitting.statements)
+    def _take_up(self, checkpoint: Checkpoint, agent: Agent) -> None:
+        agent.messages = checkpoint.conversation()
+        self.records = checkpoint.records
+        self.shorthand = Shorthand.restored(checkpoint.names)
+        self.ledger.steps += checkpoint.usage
+        self.results.restore(checkpoint.statements)
 
     def _made(self, ending: Ending) -> Answer:
         cited = self.cited | (self.records.cited if self.records else frozenset())
@@ -282,7 +312,7 @@ class AskedRun:
             self._checked(ending.proposal),
             tuple(self.ledger.steps),
         )
-        return made_answer(self.question, self.options.mode, ending, self.results, grounds, self.session, self.recorder)
+        return assemble(self.question, self.options.mode, ending, self.results, grounds, self.session, self.recorder)
 
     def _checked(self, proposal: Proposal | None) -> tuple[CheckResult, ...]:
         """What the checks say of the answer as it is given, after all that was mended."""

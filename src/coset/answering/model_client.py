@@ -1,8 +1,7 @@
-"""One request to a model, with everything around it: tried again when that may help, counted, limited, recorded.
+"""Requests to a model: retried when that may help, counted, limited, recorded; and tool schemas for them.
 
-In: the messages so far and the tools on offer. Out: the model's response, as tool calls or text. Knows neither what
-the tools do nor what the messages say. A response with neither call nor text comes back empty: what that means is for
-the caller to decide.
+In: the messages so far and the tools on offer. Out: the model's response, as tool calls or text, and a ledger of tokens
+and cost (US dollars, None where no price is known). Knows neither what the tools do nor what the messages say.
 """
 
 from __future__ import annotations
@@ -13,14 +12,118 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from coset.answering.failures import Refused, is_passing, plain, without_secrets
-from coset.answering.models import OpenModel, cost_of
+from pydantic import BaseModel
+
+from coset.answering.models import OpenModel, Refused, cost_of, is_passing, plain, without_secrets
 from coset.answering.quoting import one_line
 from coset.answering.recorder import HearsRequests, Recorder
-from coset.answering.usage import Ledger, StepUsage
+from coset.errors import UserError
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
+
+
+@dataclass(frozen=True)
+class StepUsage:
+    """One answered request."""
+
+    step: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    """How many of the input tokens the provider read from its prompt cache."""
+    cost: float | None
+    seconds: float
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one question may use. The tokens are input and output of all requests together."""
+
+    steps: int = 12
+    tokens: int | None = 200_000
+    cost: float | None = None
+    request_seconds: float = 180.0
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise UserError(f"the limit of {self.steps} steps leaves none to answer in: allow at least 1")
+        if self.request_seconds <= 0:
+            raise UserError("the time for a request to the model must be more than 0 seconds")
+
+
+@dataclass
+class Ledger:
+    """Every answered request of one question, in order."""
+
+    limits: Limits = field(default_factory=Limits)
+    steps: list[StepUsage] = field(default_factory=list)
+
+    def add(self, usage: StepUsage) -> None:
+        self.steps.append(usage)
+
+    @property
+    def tokens(self) -> int:
+        return sum(step.input_tokens + step.output_tokens for step in self.steps)
+
+    @property
+    def cost(self) -> float | None:
+        """The cost of all steps, or None as soon as one of them has no known price."""
+        costs = [step.cost for step in self.steps]
+        return None if any(cost is None for cost in costs) else sum(cost for cost in costs if cost is not None)
+
+    def spent(self) -> str | None:
+        """Which limit is used up, in words, or None."""
+        if self.limits.tokens is not None and self.tokens >= self.limits.tokens:
+            return f"the limit of {self.limits.tokens:,} tokens is used up"
+        cost = self.cost
+        if self.limits.cost is not None and cost is not None and cost >= self.limits.cost:
+            return f"the limit of ${self.limits.cost:g} is used up"
+        return None
+
+    def room_for_one(self) -> bool:
+        """Whether, after one more request like the last, there would still be room: if not, it should be the last."""
+        if not self.steps:
+            return True
+        last = self.steps[-1]
+        next_tokens = 2 * (last.input_tokens + last.output_tokens)
+        if self.limits.tokens is not None and self.tokens + next_tokens > self.limits.tokens:
+            return False
+        cost = self.cost
+        if self.limits.cost is None or cost is None or last.cost is None:
+            return True
+        return cost + 2 * last.cost <= self.limits.cost
+
+
+_LEFT_OUT = {"title", "default", "additionalProperties", "maxItems", "minItems"}
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema()
+    result: dict[str, Any] = _slim(schema, schema.get("$defs", {}), named=False)
+    result.pop("description", None)
+    return result
+
+
+def _slim(node: Any, definitions: dict[str, Any], *, named: bool) -> Any:
+    """`named` is True inside `properties`, where a key is a name of ours and not a word of the schema language."""
+    if isinstance(node, list):
+        return [_slim(item, definitions, named=False) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = dict(definitions[node["$ref"].rsplit("/", 1)[-1]])
+        target.pop("description", None)
+        return _slim(
+            {**target, **{key: value for key, value in node.items() if key != "$ref"}}, definitions, named=False
+        )
+    return {
+        key: _slim(value, definitions, named=key == "properties" and not named)
+        for key, value in node.items()
+        if named or (key not in _LEFT_OUT and key != "$defs")
+    }
 
 
 @dataclass(frozen=True)
@@ -68,7 +171,7 @@ class Retries:
 
 
 @dataclass
-class Exchange:
+class ModelClient:
     """The requests of one conversation with one model."""
 
     model: OpenModel
@@ -80,7 +183,8 @@ class Exchange:
         self, step: str, messages: Sequence[ModelMessage], tools: Sequence[Tool], only: str | None = None
     ) -> Reply:
         """The next response. `only` names the one tool that may be called now. Raises a `CosetError` in plain words."""
-        from pydantic_ai.exceptions import AgentRunError, UserError
+        from pydantic_ai.exceptions import AgentRunError
+        from pydantic_ai.exceptions import UserError as LibraryError
 
         started = time.monotonic()
         attempt = 1
@@ -90,7 +194,7 @@ class Exchange:
             try:
                 response = await self._request(messages, tools, only)
                 break
-            except (AgentRunError, UserError) as error:
+            except (AgentRunError, LibraryError) as error:
                 wait = self.retries.wait(attempt, getattr(error, "retry_after", None))
                 told = plain(error, self.model.choice.text, self.model.choice.key_name, attempt)
                 if not is_passing(error) or attempt >= self.retries.attempts or wait is None:
