@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from report import report
 
 from coset.answering.offline import Answered, answer
-from coset.answering.offline.certainty import ENOUGH
+from coset.answering.offline.confidence import ENOUGH
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
 from coset.evidence.comprehend import comprehend

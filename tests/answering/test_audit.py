@@ -16,9 +16,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from coset.answering.audit import Recorder, Runs, kept_result, replay
+from coset.answering.audit import RunRecorder, Runs, kept_result, replay
 from coset.answering.audit.kept_result import digest
-from coset.answering.audit.tables import FILE_NAME, open_audit
+from coset.answering.audit.store import FILE_NAME, open_audit
 from coset.environment.configuration import Environment, load_environment
 from coset.errors import CosetError, UserError
 from coset.session.query_session import QuerySession
@@ -42,7 +42,7 @@ def change(environment: Environment, statement: str) -> None:
 
 def answered(environment: Environment, *statements: str, value: object = 1) -> int:
     """A run that answered with these statements."""
-    with Recorder(environment) as recorder, QuerySession(environment) as session:
+    with RunRecorder(environment) as recorder, QuerySession(environment) as session:
         number = recorder.start("how many orders?", environment_version="v1", models={"agent": "test:model"})
         recorder.step("view", {"text": "orders/orders", "view": {"tables": []}})
         for statement in statements:
@@ -52,7 +52,7 @@ def answered(environment: Environment, *statements: str, value: object = 1) -> i
 
 
 def test_a_run_is_read_back_as_it_was_told(environment: Environment):
-    with Recorder(environment) as recorder:
+    with RunRecorder(environment) as recorder:
         number = recorder.start(
             "how many?", environment_version="abc", mode="core", models={"agent": "a:b", "arbiter": "c:d"},
             options={"budget": 4000},
@@ -75,7 +75,7 @@ def test_a_run_is_read_back_as_it_was_told(environment: Environment):
 
 
 def test_a_cost_that_is_not_known_is_not_counted_as_nothing(environment: Environment):
-    with Recorder(environment) as recorder:
+    with RunRecorder(environment) as recorder:
         number = recorder.start("?")
         recorder.step("model", {"input_tokens": 10, "output_tokens": 1, "cost": 0.5})
         recorder.step("model", {"input_tokens": 10, "output_tokens": 1, "cost": None})
@@ -102,9 +102,9 @@ def test_only_its_owner_may_read_it(environment: Environment):
 
 KILLED = """
 import os, signal, sys
-from coset.answering.audit import Recorder
+from coset.answering.audit import RunRecorder
 from coset.environment.configuration import load_environment
-recorder = Recorder(load_environment(sys.argv[1]))
+recorder = RunRecorder(load_environment(sys.argv[1]))
 print(recorder.start("will it be kept?"), flush=True)
 recorder.step("tool", {"tool": "sql", "arguments": {"sql": "SELECT 1"}})
 recorder.keep_messages(b'[{"role": "user"}]')
@@ -125,13 +125,13 @@ def test_a_run_that_is_killed_keeps_its_steps_and_can_go_on(environment: Environ
     assert runs.summary(number).status == "broken off"
     assert [step.data["tool"] for step in runs.run(number).steps] == ["sql", "calc"]
     assert json.loads(runs.messages(number) or b"") == [{"role": "user"}]
-    with Recorder(environment) as recorder:
+    with RunRecorder(environment) as recorder:
         recorder.resume(number)
         assert runs.summary(number).status == "running"
         recorder.step("tool", {"tool": "answer"})
         recorder.finish("answered", {"value": 1})
     assert runs.summary(number).status == "answered" and runs.summary(number).steps == 3
-    with pytest.raises(UserError, match="was answered"), Recorder(environment) as recorder:
+    with pytest.raises(UserError, match="was answered"), RunRecorder(environment) as recorder:
         recorder.resume(number)
 
 
@@ -144,7 +144,7 @@ def test_a_run_that_still_goes_on_is_told_and_not_taken_over(environment: Enviro
         assert process.stdout is not None
         number = int(process.stdout.readline())
         assert Runs(environment.state_folder).summary(number).status == "running"
-        with pytest.raises(UserError, match="still going on"), Recorder(environment) as recorder:
+        with pytest.raises(UserError, match="still going on"), RunRecorder(environment) as recorder:
             recorder.resume(number)
     finally:
         process.kill()
@@ -153,12 +153,12 @@ def test_a_run_that_still_goes_on_is_told_and_not_taken_over(environment: Enviro
 
 
 def test_a_failed_run_may_be_resumed(environment: Environment):
-    with Recorder(environment) as recorder:
+    with RunRecorder(environment) as recorder:
         number = recorder.start("?")
         recorder.finish("failed", detail="the provider is down")
     runs = Runs(environment.state_folder)
     assert runs.run(number).detail == "the provider is down" and runs.summary(number).status == "failed"
-    with Recorder(environment) as recorder:
+    with RunRecorder(environment) as recorder:
         recorder.resume(number)
         recorder.finish("answered", {"value": 2})
     assert runs.summary(number).answer == 2
@@ -166,9 +166,9 @@ def test_a_failed_run_may_be_resumed(environment: Environment):
 
 def test_runs_of_several_processes_get_numbers_of_their_own(environment: Environment):
     script = (
-        "import sys\nfrom coset.answering.audit import Recorder\n"
+        "import sys\nfrom coset.answering.audit import RunRecorder\n"
         "from coset.environment.configuration import load_environment\n"
-        "r = Recorder(load_environment(sys.argv[1]))\n"
+        "r = RunRecorder(load_environment(sys.argv[1]))\n"
         "for i in range(10):\n    r.start('q'); r.step('tool', {}); r.finish('answered', {'value': i})\n"
     )
     together = [subprocess.Popen([sys.executable, "-c", script, str(environment.path)]) for _ in range(3)]
@@ -193,7 +193,7 @@ def test_no_secret_is_ever_in_the_file(tmp_path: Path, monkeypatch: pytest.Monke
         f"{password} {key} {listed} postgresql://reader:h%40n%22ter2%2F%C3%BC@x "
         "Authorization: Bearer abcdefghij0123456789 sk-ABCDEFGHIJKLMNOPQRSTUV https://me:pass-word@host/"
     )
-    with Recorder(environment) as recorder:
+    with RunRecorder(environment) as recorder:
         number = recorder.start(told, models={"agent": told}, options={told: [told]})
         recorder.step("tool", {"tool": "sql", "arguments": {"sql": told}, told: {"nested": (told,)}})
         recorder.keep_messages(json.dumps([{"content": told, "parts": [told]}]))
@@ -252,7 +252,7 @@ def test_a_replay_makes_temporary_tables_again(environment: Environment):
         "SELECT count(*) FROM result.large",
         "SELECT label, count(*) FROM orders.orders JOIN result.labels USING (buyer) GROUP BY ALL",
     ]
-    with Recorder(environment) as recorder, QuerySession(environment) as session:
+    with RunRecorder(environment) as recorder, QuerySession(environment) as session:
         number = recorder.start("labels?")
         large = session.sql("SELECT * FROM orders.orders WHERE amount > 10")
         session.add_table("large", large.table, large.types)
@@ -275,7 +275,7 @@ def test_a_replay_makes_temporary_tables_again(environment: Environment):
 
 
 def test_a_step_with_a_digest_is_enough_for_a_replay(environment: Environment):
-    with Recorder(environment) as recorder, QuerySession(environment) as session:
+    with RunRecorder(environment) as recorder, QuerySession(environment) as session:
         number = recorder.start("?")
         kept = kept_result("SELECT max(id) FROM orders.orders", session.sql("SELECT max(id) FROM orders.orders"))
         recorder.step("tool", {"tool": "sql", "arguments": {"sql": kept.sql}, "digest": kept.digest, "rows": kept.rows})
@@ -293,7 +293,7 @@ def test_what_is_not_there_is_told_in_one_sentence(environment: Environment):
     assert runs.messages(number) is None
     with QuerySession(environment) as session, pytest.raises(UserError, match="kept no statement"):
         replay(runs, number, session)
-    with Recorder(environment) as recorder:
+    with RunRecorder(environment) as recorder:
         with pytest.raises(CosetError, match="no run was started"):
             recorder.step("tool", {})
         recorder.start("?")
@@ -306,12 +306,12 @@ def test_a_damaged_file_and_one_of_a_newer_version_are_told(environment: Environ
     path = environment.state_folder / FILE_NAME
     path.write_bytes(b"this is no database, and long enough to be looked at" * 20)
     with pytest.raises(CosetError, match="cannot be opened"):
-        Recorder(environment)
+        RunRecorder(environment)
     path.unlink()
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(UserError, match="newer coset"):
-        Recorder(environment)
+        RunRecorder(environment)
 
 
 def test_the_environment_of_a_run_needs_no_key(environment: Environment, monkeypatch: pytest.MonkeyPatch):

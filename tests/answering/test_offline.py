@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coset.answering.offline import Answered, Declined, answer
+from coset.answering.offline import Declined, OfflineAnswer, answer
 from coset.environment.configuration import load_environment
 from coset.evidence.comprehend import comprehend
 from coset.evidence.state import EvidenceState
@@ -34,12 +34,12 @@ class Asking:
     def __init__(self, router: Router, session: QuerySession, state: EvidenceState) -> None:
         self.router, self.session, self.state = router, session, state
 
-    def __call__(self, question: str) -> Answered | Declined:
+    def __call__(self, question: str) -> OfflineAnswer | Declined:
         return answer(question, self.router, self.session, self.state)
 
     def rows(self, question: str) -> list[tuple[object, ...]]:
         found = self(question)
-        assert isinstance(found, Answered), found.reason
+        assert isinstance(found, OfflineAnswer), found.reason
         return sorted(found.rows, key=repr)
 
     def reason(self, question: str) -> str:
@@ -162,7 +162,7 @@ def test_or_across_columns_is_known_to_be_less_sure(ask: Asking):
     question = "How many players are from Basel or older than 35?"
     assert "joined by 'or'" in ask.reason(question)
     found = answer(question, ask.router, ask.session, ask.state, enough=0.5)
-    assert isinstance(found, Answered)
+    assert isinstance(found, OfflineAnswer)
     assert found.rows == ((sum(city == "Basel" or age > 35 for _, _, city, age, _ in PLAYERS),),)
 
 
@@ -193,7 +193,7 @@ def test_first_places_are_shared_where_several_are_asked_for(ask: Asking):
     assert ask.rows("Which players have the highest age?") == names([each for each in PLAYERS if each[3] == oldest])
     mean = {city: sum(each[4] for each in PLAYERS if each[2] == city) for city in CITIES}
     found = ask("Which 2 cities have the highest average salary?")
-    assert isinstance(found, Answered)
+    assert isinstance(found, OfflineAnswer)
     assert [row[0] for row in found.rows] == sorted(mean, key=lambda city: -mean[city])[:2]
 
 
@@ -214,11 +214,11 @@ def test_conditions_on_partners_that_must_not_be_there_belong_to_them(ask: Askin
 
 def test_several_columns_in_an_order(ask: Asking):
     found = ask("List the name, age and salary of players from Basel, ordered by salary in descending order.")
-    assert isinstance(found, Answered)
+    assert isinstance(found, OfflineAnswer)
     basel = sorted((each for each in PLAYERS if each[2] == "Basel"), key=lambda each: -each[4])
     assert [*found.rows] == [(name, age, salary) for _, name, _, age, salary in basel]
     counted = ask("Show the title and the number of coaches for each club, ordered by the number of coaches.")
-    assert isinstance(counted, Answered)
+    assert isinstance(counted, OfflineAnswer)
     assert [row[1] for row in counted.rows] == [3] * 8
 
 
@@ -243,7 +243,7 @@ def test_a_doubt_between_readings_that_agree_is_none(ask: Asking):
 
 def test_a_slip_of_the_pen_is_seen_and_said(ask: Asking):
     found = ask("What is the averge salary of the palyers in Chur?")
-    assert isinstance(found, Answered), found.reason
+    assert isinstance(found, OfflineAnswer), found.reason
     assert found.rows == tuple(ask("What is the average salary of the players in Chur?").rows)  # type: ignore[union-attr]
     assert "misspelt" in found.doubts
 
@@ -260,7 +260,7 @@ def test_ages_keys_and_events_in_the_words_of_people(ask: Asking):
 
 def test_every_answer_says_how_it_was_read_and_was_checked(ask: Asking):
     found = ask("How many players are from Basel?")
-    assert isinstance(found, Answered)
+    assert isinstance(found, OfflineAnswer)
     assert any("Basel" in line and "city" in line for line in found.reading)
     assert found.shape.form == "value"
     assert {"shape", "join loss"} & {check.name for check in found.checks}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from test_command_line import coset
 
-from coset.answering.audit import Recorder, kept_result
+from coset.answering.audit import RunRecorder, kept_result
 from coset.environment.configuration import load_environment
 from coset.evidence.comprehend import comprehend
 from coset.evidence.work import here
@@ -25,7 +25,7 @@ def asked(tmp_path: Path) -> Path:
         connection.executemany("INSERT INTO orders VALUES (?)", [(number,) for number in range(42)])
     (tmp_path / "coset.yaml").write_text("sources:\n  shop: {location: shop.db}\n")
     environment = load_environment(tmp_path)
-    with Recorder(environment) as recorder, QuerySession(environment) as session:
+    with RunRecorder(environment) as recorder, QuerySession(environment) as session:
         recorder.start("how many orders \x1b[31mare there?", models={"agent": "test:model"})
         recorder.step("view", {"text": "shop/orders\n" + "a long line of the view\n" * 100})
         recorder.step("records", {"records": [{"kind": "shape", "grain": "all orders"}]})

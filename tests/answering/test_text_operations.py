@@ -23,10 +23,8 @@ from coset.answering.text_operations import (
     extract_columns,
     facet_candidates,
 )
-from coset.answering.text_operations.classifier import fit_classifier
-from coset.answering.text_operations.expressions import pattern_candidate
-from coset.answering.text_operations.patterns import patterns_from
-from coset.answering.text_operations.text_features import WINDOW_WORDS, text_vectors, windows
+from coset.answering.text_operations.classify import WINDOW_WORDS, fit_classifier, text_vectors, windows
+from coset.answering.text_operations.expressions import pattern_candidate, patterns_from
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError, LimitReached, UserError
 from coset.evidence.comprehend import comprehend

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coset.answering.audit.tables import FILE_NAME as RUNS
-from coset.answering.text_operations.label_cache import FILE_NAME as LABELS
+from coset.answering.audit.store import FILE_NAME as RUNS
+from coset.answering.text_operations.labels import FILE_NAME as LABELS
 from coset.evidence.state.evidence_state import FILE_NAME as STATE
 
 ROOT = Path(__file__).parents[2]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def offline_statement(
     question: str, environment: Environment, session: QuerySession, router: object | None
 ) -> str | None:
-    from coset.answering.offline import Answered, answer
+    from coset.answering.offline import OfflineAnswer, answer
     from coset.evidence.state import EvidenceState
     from coset.routing.router import Router
 
@@ -42,7 +42,7 @@ def offline_statement(
             found = answer(question, router, session, state)
     except CosetError:
         return None
-    return found.sql if isinstance(found, Answered) else None
+    return found.sql if isinstance(found, OfflineAnswer) else None
 
 
 NAME = "recomputation"

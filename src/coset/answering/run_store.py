@@ -11,7 +11,7 @@ from typing import Any
 
 from coset.answering.answer import Answer
 from coset.answering.ask import AskOptions, ask, check_models, checked_question
-from coset.answering.audit import Recorder, Runs
+from coset.answering.audit import RunRecorder, Runs
 from coset.answering.checkpoint import Checkpoint
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
@@ -22,7 +22,7 @@ def ask_and_keep(question: str, environment: Environment, options: AskOptions) -
     """Ask, and keep the run under a number of its own. What is wrong with the call itself makes no run."""
     question = checked_question(question)
     models = _models(environment, options)
-    with Recorder(environment) as recorder:
+    with RunRecorder(environment) as recorder:
         number = recorder.start(
             question,
             environment_version=StateObjects(environment.state_folder).digest,
@@ -41,13 +41,13 @@ def go_on(number: int, environment: Environment, options: AskOptions) -> tuple[A
     checkpoint = Checkpoint.read(kept) if kept else None
     options = dataclasses.replace(options, core=run.summary.mode == "core")
     _models(environment, options)
-    with Recorder(environment) as recorder:
+    with RunRecorder(environment) as recorder:
         recorder.resume(number)
         return _kept(recorder, number, run.summary.question, environment, options, checkpoint), number
 
 
 def _kept(
-    recorder: Recorder,
+    recorder: RunRecorder,
     number: int,
     question: str,
     environment: Environment,

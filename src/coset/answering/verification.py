@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coset.answering.answer import Proposal
-from coset.answering.checks import CheckResult, PinnedShape, grain, nulls, run_checks
+from coset.answering.checks import CheckResult, PinnedShape, run_checks
 from coset.answering.checks import Proposal as Checked
+from coset.answering.checks.result_shape import GRAIN
+from coset.answering.checks.result_values import NULLS
 from coset.answering.quoting import one_line
 from coset.answering.recorder import Recorder
 from coset.answering.records import Shape
@@ -109,7 +111,7 @@ class Verification:
 
 def _is_known(check: CheckResult, with_nulls: Collection[str]) -> bool:
     """The check of the grain names references only where it speaks of rows without a key."""
-    is_of_nulls = check.name in {nulls.NAME, grain.NAME} and check.outcome == "doubt" and bool(check.references)
+    is_of_nulls = check.name in {NULLS, GRAIN} and check.outcome == "doubt" and bool(check.references)
     return is_of_nulls and all(reference in with_nulls for reference in check.references)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from coset.answering.ask import AskOptions, ask_async, check_models, checked_question
-from coset.answering.audit import Recorder
+from coset.answering.audit import RunRecorder
 from coset.answering.run_store import answer_data
 from coset.api.long_call import LongCall, Stopped
 from coset.api.shown import Answered
@@ -33,7 +33,7 @@ TOLD = {
 """What is said of a step while it goes; others are told by their kind."""
 
 
-class TellingRecorder(Recorder):
+class TellingRecorder(RunRecorder):
     """Keeps every step and tells of it; ends the run at the next step when the call was stopped."""
 
     def __init__(self, environment: Environment, call: LongCall) -> None:
@@ -77,7 +77,7 @@ def _run(
     question: str,
     environment: Environment,
     options: AskOptions,
-    recorder: Recorder,
+    recorder: RunRecorder,
     session: QuerySession,
     call: LongCall,
 ) -> Answer:

@@ -32,8 +32,7 @@ from coset.session.worker_process import WorkerLimits
 
 if TYPE_CHECKING:
     from coset.answering.checks import CheckResult, PinnedShape
-    from coset.answering.offline import Answered as Reasoned
-    from coset.answering.offline import Declined
+    from coset.answering.offline import Declined, OfflineAnswer
     from coset.api.comprehending import Comprehension
     from coset.routing.explanation import Explanation
     from coset.routing.router import Router
@@ -232,16 +231,16 @@ class OpenEnvironment:
         """`ask` for callers with an event loop; cancelling it calls the model off."""
         return await await_for(self.threads, self._asking(question, model, options), report)
 
-    def ask_offline(self, question: str, *, report: Report | None = None) -> Reasoned | Declined:
+    def ask_offline(self, question: str, *, report: Report | None = None) -> OfflineAnswer | Declined:
         """Answer a question without a language model, where coset is sure of it; otherwise say why not."""
         return wait_for(self.threads, self._reasoning(question), report)
 
-    async def ask_offline_async(self, question: str, *, report: Report | None = None) -> Reasoned | Declined:
+    async def ask_offline_async(self, question: str, *, report: Report | None = None) -> OfflineAnswer | Declined:
         """`ask_offline` for callers with an event loop."""
         return await await_for(self.threads, self._reasoning(question), report)
 
-    def _reasoning(self, question: str) -> Callable[[LongCall], Reasoned | Declined]:
-        def work(call: LongCall) -> Reasoned | Declined:
+    def _reasoning(self, question: str) -> Callable[[LongCall], OfflineAnswer | Declined]:
+        def work(call: LongCall) -> OfflineAnswer | Declined:
             with self._sessions.lent(call) as session, self.reading() as state:
                 call.tell("reading the question")
                 return self._reasoner.answer(question, session, state)

@@ -14,7 +14,7 @@ from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
 
 if TYPE_CHECKING:
-    from coset.answering.offline import Answered, Declined
+    from coset.answering.offline import Declined, OfflineAnswer
     from coset.routing.router import Router
 
 
@@ -26,7 +26,7 @@ class Reasoner:
         self._router: Router | None = None
         self._one_at_a_time = threading.Lock()
 
-    def answer(self, question: str, session: QuerySession, state: EvidenceState) -> Answered | Declined:
+    def answer(self, question: str, session: QuerySession, state: EvidenceState) -> OfflineAnswer | Declined:
         from coset.answering.offline import answer
         from coset.routing.router import Router
 

@@ -67,7 +67,7 @@ class Outcome:
 def attempt(request: Request, tell: Callable[[dict[str, Any]], None] | None = None) -> Outcome:
     """Ask one question. Never raises for anything that the question, the model or the data did."""
     from coset.answering.ask import AskOptions, ask
-    from coset.answering.audit.redaction import redactor
+    from coset.answering.audit.store import redactor
     from coset.benchmark.held_router import held_router
     from coset.benchmark.isolation import own_state
     from coset.benchmark.trace_recorder import TraceRecorder

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from coset.answering.audit.redaction import Redact
+from coset.answering.audit.store import Redact
 from coset.answering.recorder import NullRecorder
 from coset.benchmark.leaks import Prompt
 

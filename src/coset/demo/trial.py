@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from coset.answering.offline import Answered, Declined, answer
+from coset.answering.offline import Declined, OfflineAnswer, answer
 from coset.demo.questions import Truth
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
@@ -27,11 +27,11 @@ class Tried:
     """One question: what is true, and what was found."""
 
     known: Truth
-    found: Answered | Declined
+    found: OfflineAnswer | Declined
 
     @property
     def right(self) -> bool:
-        return isinstance(self.found, Answered) and self.known.agrees(self.found.rows)
+        return isinstance(self.found, OfflineAnswer) and self.known.agrees(self.found.rows)
 
 
 def comprehend_demo(environment: Environment, progress: Progress | None = None) -> None:

@@ -14,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from answering.wire_servers import Say, Wire, call
-from coset.answering.audit import Recorder
+from coset.answering.audit import RunRecorder
 from coset.environment.configuration import load_environment
 from coset.evidence.dirt import dirt_of
 from coset.evidence.joins import joins_of
@@ -218,7 +218,7 @@ def test_a_question_is_answered_without_a_model_with_its_sql(client: TestClient,
 def test_a_run_is_shown_with_the_sql_behind_it_and_can_be_run_again(own_company: Path):
     environment = load_environment(own_company)
     sql = "SELECT count(*) AS articles FROM beacon.articles"
-    with Recorder(environment) as recorder:
+    with RunRecorder(environment) as recorder:
         number = recorder.start(
             f"How many {SCRIPT}?", environment_version="x", mode="learned", models={"agent": "none"}, options={}
         )

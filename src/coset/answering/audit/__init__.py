@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from coset.answering.audit.kept_result import KeptResult, kept_result
-from coset.answering.audit.recorder import Recorder
+from coset.answering.audit.recorder import RunRecorder
 from coset.answering.audit.replay import Replay, replay
 from coset.answering.audit.runs import Run, Runs, RunSummary, Step
 
-__all__ = ["KeptResult", "Recorder", "Replay", "Run", "RunSummary", "Runs", "Step", "kept_result", "replay"]
+__all__ = ["KeptResult", "Replay", "Run", "RunRecorder", "RunSummary", "Runs", "Step", "kept_result", "replay"]

@@ -22,8 +22,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from coset.answering.audit.kept_result import KeptResult, canonical
-from coset.answering.audit.redaction import redactor
-from coset.answering.audit.tables import open_audit
+from coset.answering.audit.store import open_audit, redactor
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, UserError
 
@@ -34,7 +33,7 @@ LONGEST_TEXT = 200_000
 """Of a longer text in a step the beginning is kept."""
 
 
-class Recorder:
+class RunRecorder:
     """Open it for an environment, `start` a run or `resume` one, and `finish` it. Threads may share it."""
 
     def __init__(self, environment: Environment) -> None:
@@ -45,7 +44,7 @@ class Recorder:
         self._connection = open_audit(self._folder, create=True)
         self.run: int | None = None
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> RunRecorder:
         return self
 
     def __exit__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coset.answering.checks.proposal import CheckResult, Outcome, PinnedShape, Proposal
+from coset.answering.checks.examined import CheckResult, Outcome, PinnedShape, Proposal
 from coset.answering.checks.run import CHECKS, run_checks, verdict
 
 __all__ = ["CHECKS", "CheckResult", "Outcome", "PinnedShape", "Proposal", "run_checks", "verdict"]

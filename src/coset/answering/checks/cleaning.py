@@ -1,4 +1,4 @@
-"""Is a dirty column used as if it were clean?
+"""Is a dirty column used as if it were clean, or are values of several units added up as if they were of one?
 
 The state knows the dirt of columns and the expressions that clean it. Dirt matters by use: blanks and stray letters
 where values are compared, joined or grouped; text dates and numbers where they are ordered, compared or added up; null
@@ -14,13 +14,10 @@ from typing import Any
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from coset.answering.checks.column_uses import RANGES, ColumnUse
-from coset.answering.checks.examined import Examined
-from coset.answering.checks.proposal import CheckResult
-from coset.answering.checks.select_blocks import DIALECT, Node, columns_of
-from coset.answering.checks.statement import Statement
+from coset.answering.checks.examined import CheckResult, Examined
+from coset.answering.checks.statement import DIALECT, RANGES, ColumnUse, Node, Statement, columns_of
 
-NAME = "cleaning"
+CLEANING = "cleaning"
 LEAST_SHARE = 0.002
 ISO_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m")
 """Dates written like this, and in one form only, compare as text as they do as dates."""
@@ -62,10 +59,10 @@ KINDS = {
 }
 
 
-def check(examined: Examined) -> CheckResult:
+def check_cleaning(examined: Examined) -> CheckResult:
     statement = examined.statement
     if statement is None:
-        return CheckResult(NAME, "not applicable", "there is no statement that can be read")
+        return CheckResult(CLEANING, "not applicable", "there is no statement that can be read")
     used = {use.reference for use in statement.uses}
     rows = examined.state.rows(
         "SELECT column_reference, kind, share, detail, expression, examples FROM diagnostics "
@@ -74,17 +71,17 @@ def check(examined: Examined) -> CheckResult:
     )
     rows = [row for row in rows if row["kind"] in KINDS]
     if not rows:
-        return CheckResult(NAME, "passed", "no column that is used is known to be dirty")
+        return CheckResult(CLEANING, "passed", "no column that is used is known to be dirty")
     found = [(row, uses) for row in rows if (uses := _uncleaned(statement, row))]
     if not found:
-        return CheckResult(NAME, "passed", "every dirty column is cleaned where it matters")
+        return CheckResult(CLEANING, "passed", "every dirty column is cleaned where it matters")
     said = [
         f"{row['column_reference']} ({row['kind'].replace('_', ' ')}, {row['share']:.1%}) is used as it is in "
         f"{', '.join(dict.fromkeys(_said(use) for use in uses))}{_hint(row)}"
         for row, uses in found
     ]
     return CheckResult(
-        NAME, "doubt", "; ".join(said), tuple(dict.fromkeys(row["column_reference"] for row, _ in found))
+        CLEANING, "doubt", "; ".join(said), tuple(dict.fromkeys(row["column_reference"] for row, _ in found))
     )
 
 
@@ -188,3 +185,38 @@ def _said(use: ColumnUse) -> str:
 def _hint(row: dict[str, Any]) -> str:
     expression = row["expression"]
     return f"; clean it with {expression}" if expression and len(expression) <= 400 else f": {row['detail']}"
+
+
+UNITS = "units"
+MATTERS = frozenset({"aggregate", "range", "order", "equal", "group", "distinct"})
+
+
+def check_units(examined: Examined) -> CheckResult:
+    statement = examined.statement
+    if statement is None:
+        return CheckResult(UNITS, "not applicable", "there is no statement that can be read")
+    used = sorted({use.reference for use in statement.uses})
+    rows = examined.state.rows(
+        "SELECT column_reference, share, detail, expression FROM diagnostics WHERE kind = 'mixed_units' "
+        "AND list_contains($1::VARCHAR[], column_reference) ORDER BY column_reference",
+        [used],
+    )
+    dirt = Dirt(MATTERS, ("case",))
+    mixed = [
+        row
+        for row in rows
+        if any(
+            use.reference == row["column_reference"]
+            and use.place in MATTERS
+            and use.aggregate != "count"
+            and not is_cleaned(use, dirt, row["expression"])
+            for use in statement.uses
+        )
+    ]
+    if mixed:
+        said = "; ".join(f"{row['column_reference']}: {row['detail']}" for row in mixed)
+        return CheckResult(UNITS, "doubt", f"mixed units are not converted: {said}",
+                           tuple(row["column_reference"] for row in mixed))  # fmt: skip
+    if rows:
+        return CheckResult(UNITS, "passed", "mixed units are converted where it matters")
+    return CheckResult(UNITS, "passed", "no column that is used is known to mix units")

@@ -1,22 +1,66 @@
-"""A proposal with all that its checks look at: the result, the statement taken apart, and ways to count.
+"""What every check is given and what it says: the proposed answer, its parsed statement, its rows, and ways to count.
 
-In: a proposal, a session, a state. Out: `Examined`, made once for all checks. Counting statements are our own, run
-through the same guarded session as any other, with a limit on time; one that cannot be run counts as not known.
+In: a `Proposal` (an answer's value, the SQL behind it, the shape that was pinned), a session, a state. Out: `Examined`,
+made once for all checks, and the `CheckResult` that each returns. Counting statements run through the same guarded
+session as any other, with a limit on time; one that cannot be run counts as not known.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from coset.answering.checks.known_tables import TablesOfState
-from coset.answering.checks.proposal import Proposal
-from coset.answering.checks.select_blocks import DIALECT, Node
-from coset.answering.checks.statement import Statement, read_statement
+from coset.answering.checks.statement import DIALECT, Node, Statement, read_statement
 from coset.errors import CosetError, LimitReached, NotAllowed, SourceUnreachable, TableVanished, UserError
 from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession, stays_at_source
 from coset.session.result import Result
+
+Outcome = Literal["passed", "doubt", "failed", "not applicable"]
+"""passed: looked at and fine; doubt: may be wrong, worth a second computation; failed: is wrong, or cannot be told."""
+Form = Literal["value", "row", "list", "table", "text"]
+
+
+@dataclass(frozen=True)
+class PinnedShape:
+    """What the answer was to look like, decided before it was computed."""
+
+    form: Form = "table"
+    columns: tuple[str, ...] = ()
+    rows: int | None = None
+    """How many rows were asked for (`the five largest`), where the question says so."""
+    grain: str = ""
+    """One row per what, in words or as names of the result's columns."""
+    keys: tuple[str, ...] = ()
+    """The result's columns, or the references of columns, that tell its rows apart; guessed from `grain` when empty."""
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """An answer that somebody is about to give."""
+
+    value: Any
+    """A text, a number, a list of values, or a list of rows; None or empty says that there is nothing."""
+    sql: tuple[str, ...]
+    """The statements behind it, each standing alone, the one that gives the answer last."""
+    shape: PinnedShape | None = None
+    result: Result | None = None
+    """What the last statement gave; it is run when this is None."""
+    computed: tuple[Any, ...] = ()
+    """Values worked out of results by the calculator."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What one check says, in one sentence, with the references of what it speaks of."""
+
+    name: str
+    outcome: Outcome
+    detail: str
+    references: tuple[str, ...] = ()
+
 
 SECONDS = 20.0
 MOST_ROWS_COUNTED = 5_000_000

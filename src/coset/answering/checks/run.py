@@ -8,31 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from coset.answering.checks import (
-    cleaning,
-    duplicates,
-    empty_result,
-    fan_out,
-    grain,
-    join_loss,
-    nulls,
-    row_limit,
-    shape,
-    stored_values,
-    units,
+from coset.answering.checks.cleaning import CLEANING, UNITS, check_cleaning, check_units
+from coset.answering.checks.examined import MOST_ROWS_COUNTED, CheckResult, Examined, Outcome, Proposal, examine
+from coset.answering.checks.joins import FAN_OUT, JOIN_LOSS, check_fan_out, check_join_loss
+from coset.answering.checks.result_shape import (
+    EMPTY_RESULT,
+    GRAIN,
+    ROW_LIMIT,
+    SHAPE,
+    check_empty_result,
+    check_grain,
+    check_row_limit,
+    check_shape,
 )
-from coset.answering.checks.examined import MOST_ROWS_COUNTED, Examined, examine
-from coset.answering.checks.proposal import CheckResult, Outcome, Proposal
+from coset.answering.checks.result_values import (
+    DUPLICATES,
+    NULLS,
+    STORED_VALUES,
+    check_duplicates,
+    check_nulls,
+    check_stored_values,
+)
 from coset.errors import CosetError
 from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
 
 CHECKS: dict[str, Callable[[Examined], CheckResult]] = {
-    module.NAME: module.check
-    for module in (
-        empty_result, shape, grain, row_limit, join_loss, fan_out, duplicates, nulls, units, cleaning, stored_values,
-    )
-}  # fmt: skip
+    EMPTY_RESULT: check_empty_result,
+    SHAPE: check_shape,
+    GRAIN: check_grain,
+    ROW_LIMIT: check_row_limit,
+    JOIN_LOSS: check_join_loss,
+    FAN_OUT: check_fan_out,
+    DUPLICATES: check_duplicates,
+    NULLS: check_nulls,
+    UNITS: check_units,
+    CLEANING: check_cleaning,
+    STORED_VALUES: check_stored_values,
+}
 ORDER: tuple[Outcome, ...] = ("failed", "doubt", "passed", "not applicable")
 
 

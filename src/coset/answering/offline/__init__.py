@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coset.answering.offline.outcome import Answered, Declined
-from coset.answering.offline.reason import answer
+from coset.answering.offline.plan import Declined, OfflineAnswer
+from coset.answering.offline.reasoner import answer
 
-__all__ = ["Answered", "Declined", "answer"]
+__all__ = ["Declined", "OfflineAnswer", "answer"]

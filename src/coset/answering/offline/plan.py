@@ -1,14 +1,18 @@
-"""A plan: what a question comes to, before it is SQL. Every part names known objects; nothing of it is text to paste.
+"""A plan, and what becomes of it: an answer, or why there is none.
 
-In: nothing. Out: frozen types that the grammar fills and `compose` turns into one statement.
+In: nothing; these are the types. A `Plan` names known objects only; nothing of it is text to paste. `NotSure` carries a
+reason through the parser; `Declined` and `OfflineAnswer` are what callers get.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
+from coset.answering.checks import CheckResult, PinnedShape
+from coset.errors import CosetError
 from coset.routing.anchors.dates import DateRange
+from coset.routing.view import EvidenceView
 
 Comparison = Literal["=", ">", ">=", "<", "<=", "between", "in", "like", "word"]
 Function = Literal["count", "avg", "sum", "max", "min"]
@@ -94,3 +98,43 @@ class Plan:
 
     def having(self, *filters: Filter) -> Plan:
         return replace(self, filters=(*self.filters, *filters))
+
+
+@dataclass(frozen=True)
+class OfflineAnswer:
+    """Rows as stored, the one statement that gives them, and how the question was read."""
+
+    question: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    truncated: bool
+    sql: str
+    shape: PinnedShape
+    reading: tuple[str, ...]
+    """Each part of the question with what it was taken for, in words."""
+    steps: tuple[str, ...]
+    """What was done, one step after the other, in words."""
+    checks: tuple[CheckResult, ...]
+    view: EvidenceView
+    confidence: float
+    """How often answers that were read so are right, as counted on databases with known answers."""
+    doubts: tuple[str, ...] = ()
+    """What made it less than certain, by name; `certainty.in_words` says it in words."""
+
+
+@dataclass(frozen=True)
+class Declined:
+    """Why there is no answer, in one sentence, with the view for whoever answers instead."""
+
+    question: str
+    reason: str
+    view: EvidenceView
+    sql: str = ""
+    """The statement that was not trusted, where there was one."""
+    checks: tuple[CheckResult, ...] = ()
+    confidence: float | None = None
+    """How sure the answer would have been, where it was only not sure enough."""
+
+
+class NotSure(CosetError):
+    """The question cannot be read with certainty; the text says which part of it."""

@@ -1,7 +1,6 @@
-"""Which tables and columns the words mean: from slots to a plan.
+"""From slots to a plan: which tables and columns the words mean, for lists, single numbers, groups and rankings.
 
-In: slots, what is known. Out: a `Plan`, in words what each part was taken for, and what makes it less than certain.
-What is not certain enough raises `NotSure`.
+In: slots. Out: a `Plan` and its doubts. Raises `NotSure` where a word has no meaning here or two that differ.
 """
 
 from __future__ import annotations
@@ -9,13 +8,317 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coset.answering.offline.conditions import Placed
-from coset.answering.offline.grouping import Grouping
-from coset.answering.offline.known import Known
-from coset.answering.offline.names import Doubt
-from coset.answering.offline.outcome import NotSure
-from coset.answering.offline.plan import AnyOf, Condition, Filter, Linked, Output, Plan
-from coset.answering.offline.slots import Slots
+from coset.answering.offline.catalogue import Known, name_words
+from coset.answering.offline.expressions import is_number
+from coset.answering.offline.lexicon import COUNT_WORDS
+from coset.answering.offline.parse_conditions import Asked, Slots
+from coset.answering.offline.plan import AnyOf, Condition, Filter, Linked, NotSure, Output, Plan
+from coset.answering.offline.resolve_conditions import Conditions, Placed
+from coset.answering.offline.resolve_names import Doubt
+from coset.answering.offline.tokenize import Chunk
+from coset.routing.facts import ColumnFacts
+
+
+class Listing(Conditions):
+    def _plain(self) -> Plan:
+        slots = self.slots
+        if not slots.asked and not slots.context:
+            raise NotSure("the question names nothing to answer with")
+        counted = next((each for each in slots.asked if each.function == "count"), None)
+        if counted is not None:
+            return self._count(counted)
+        if not slots.asked:
+            return self._listed(slots.context)
+        near = [*slots.context, *slots.each]
+        columns = self._asked_columns(slots.asked, near)
+        asked = dict.fromkeys((c.reference, each.function) for c, each in zip(columns, slots.asked, strict=True))
+        if len(asked) < len(columns):  # `the name and country of origin`
+            self.doubts.append("asked for twice")
+        table = self._of_context(self._common([column.table for column in columns], near))
+        functions = {each.function is None for each in slots.asked}
+        outputs = tuple(Output(column, function) for column, function in asked)
+        plan = Plan(table, outputs, distinct=slots.distinct)
+        if False in functions:
+            self._numbers(outputs)
+            if slots.ordered:
+                raise NotSure("one aggregated row has no order")
+            return plan
+        return self._ordered(plan, near)
+
+    def _asked_columns(self, asked: Sequence[Asked], near: Sequence[Chunk]) -> list[ColumnFacts]:
+        """The columns asked for; a name that several tables have belongs to the table of the others (`movie titles,
+        years and directors`)."""
+        found: list[ColumnFacts | None] = []
+        for each in asked:
+            try:
+                found.append(self._asked_column(each, near))
+            except NotSure:
+                if each.noun.kind != "column":
+                    raise
+                found.append(None)
+        tables = {column.table for column in found if column is not None}
+        columns = []
+        for each, column in zip(asked, found, strict=True):
+            if column is None:
+                column = self._column(each.noun, near, near_tables=tables if len(tables) == 1 else None)
+                self.doubts.append("as the other columns")
+            columns.append(column)
+        return columns
+
+    def _asked_column(self, asked: Asked, near: Sequence[Chunk]) -> ColumnFacts:
+        """The column asked for; of a table, the one that says what its rows are called."""
+        if asked.noun.kind != "table":
+            return self._column(asked.noun, near)
+        table = self._table(asked.noun)
+        name = self.known.name_of(table)
+        if name is None or asked.function:
+            raise NotSure(f"it is not clear by which column '{asked.noun.text}' are to be listed")
+        self._say(asked.noun, f"{table}, listed by {name.name}")
+        return name
+
+    def _of_context(self, table: str) -> str:
+        """`names of entrepreneurs`, where the name stands with the person: rows of the table that was named."""
+        named = [self._candidates(chunk) for chunk in self.slots.context if chunk.kind == "table"]
+        tables = {best[0].reference for best in named if best and best[0].quality >= 0.95}
+        if len(tables) != 1 or table in tables:
+            return table
+        (own,) = tables
+        way = self.known.ways(own).get(table)
+        if way is None or not way.to_one:
+            return table
+        self.doubts.append("rows of another table")
+        return own
+
+    def _ordered(self, plan: Plan, near: Sequence[Chunk]) -> Plan:
+        slots = self.slots
+        if not slots.ordered:
+            if slots.limit is not None:
+                raise NotSure("a number of rows is asked for, but not by which order")
+            return plan
+        if slots.order is None:
+            if len(plan.outputs) != 1:
+                raise NotSure("it is not clear which column orders the rows")
+            return replace(plan, order=plan.outputs[0], descending=slots.descending, limit=slots.limit)
+        column = self._column(slots.order.noun, near, plan.table)
+        if slots.limit is not None and not self._is_ordered(column):
+            raise NotSure(f"'{slots.order.noun.text}' has no order to be the first of")
+        return replace(plan, order=Output(column.reference), descending=slots.descending, limit=slots.limit)
+
+    def _listed(self, context: Sequence[Chunk]) -> Plan:
+        """Entities of a table, by their name."""
+        table = self._table(context[0])
+        if self.slots.everything and len(context) == 1:
+            self._say(context[0], f"{table}, with all columns")
+            columns = [column for column in self.known.columns_of(table) if column.kind == "column"]
+            return self._ordered(Plan(table, tuple(Output(column.reference) for column in columns)), context)
+        name = self.known.name_of(table)
+        if name is None or len(context) > 1:
+            raise NotSure(f"it is not clear by which column '{context[0].text}' are to be listed")
+        self._say(context[0], f"{table}, listed by {name.name}")
+        plan = Plan(table, (Output(name.reference),), entities=True, distinct=self.slots.distinct)
+        return self._ordered(plan, context)
+
+    def _count(self, counted: Asked) -> Plan:
+        if counted.noun.kind == "table":
+            table = self._table(counted.noun)
+            if counted.distinct and self.known.key_of(table) is None:
+                raise NotSure(f"it is not clear what tells '{counted.noun.text}' apart")
+            self._say(counted.noun, f"rows of {table}")
+            if self._counts_a_table(counted.noun):
+                self.doubts.append("counter or count")
+            if counted.distinct and not self.known.tables[table].duplicates_key:
+                self.doubts.append("different rows")
+            return Plan(table, (Output(None, "count"),), entities=True)
+        if (total := self._counter(counted)) is not None:
+            return Plan(total.table, (Output(total.reference, "sum"),))
+        if not counted.distinct:
+            raise NotSure(f"'{counted.noun.text}' is a column: count its values once each, or the rows that have one?")
+        near = [*self.slots.context, *self.slots.each]
+        column = self._column(counted.noun, near)
+        return Plan(column.table, (Output(column.reference, "count", distinct=True),))
+
+    def _counter(self, counted: Asked) -> ColumnFacts | None:
+        """A column that holds counts itself, such as `number_of_shops`: those are added up."""
+        if counted.noun.kind != "column" or counted.distinct:
+            return None
+        named = self._candidates(counted.noun)
+        if any(name_words(self.known.columns[n.reference].name)[0] not in COUNT_WORDS for n in named):
+            return None
+        column = self._column(counted.noun, [*self.slots.context, *self.slots.each])
+        self.doubts.append("counts added up")
+        return column if is_number(column) else None
+
+    def _orders_by_counter(self) -> bool:
+        """`by the number of sales`, where sales are a number themselves: then it is that number."""
+        order = self.slots.order
+        if order is None or order.function != "count" or order.noun.kind != "column":
+            return False
+        columns = [self.known.columns[n.reference] for n in order.noun.named]
+        if not all(is_number(column) for column in columns) or self.slots.order_by_links:
+            return False
+        order.function = None
+        return True
+
+    def _own_numbers(self) -> None:
+        """`the name and number of floors`, where floors are a number themselves: it is shown, not counted."""
+        asked = self.slots.asked
+        for each in asked:
+            numbers = each.noun.kind == "column" and all(
+                is_number(self.known.columns[named.reference]) for named in each.noun.named
+            )
+            if each.function == "count" and numbers and not each.distinct and any(not a.function for a in asked):
+                each.function = None
+                self.doubts.append("counts added up")
+
+
+class Grouping(Listing):
+    def _groups(self) -> bool:
+        """Whether something is asked for per group: told so, or by an aggregate beside plain columns."""
+        slots = self.slots
+        aggregates = any(each.function for each in slots.asked)
+        if aggregates and not slots.each and not slots.order_by_links and not slots.share:
+            if any(not each.function for each in slots.asked):
+                if not any(each.function == "count" for each in slots.asked):
+                    self.doubts.append("per what is not said")
+                return True
+            if any(each.function == "count" for each in slots.asked[1:] or ()):
+                return True
+        return (
+            (bool(slots.each) and aggregates)
+            or (slots.order is not None and slots.order.function is not None and not self._orders_by_counter())
+            or (slots.order_by_links)
+        )
+
+    def _grouped(self) -> Plan:
+        """Something per group: `how many ... for each ...`, `which ... has the most ...`."""
+        slots = self.slots
+        order = slots.order
+        aggregates = [each for each in slots.asked if each.function]
+        plain = [each for each in slots.asked if not each.function]
+        if order is not None and order.function is None and not slots.each:
+            return self._by_column(plain)
+        measured = order if order is not None and order.function else aggregates[0] if aggregates else None
+        shown = measured is order and bool(aggregates)
+        if shown and not all(self._same_measure(each, order) for each in aggregates):
+            raise NotSure("it is not clear what is to be computed for each group")
+        if measured is None:
+            raise NotSure("it is not clear what is to be computed for each group")
+        outputs: list[Output] = []
+        if measured.function == "count" and measured.noun.kind == "column" and measured is order:
+            table = self._column(measured.noun, slots.context).table
+            outputs.append(Output(None, "count"))
+        elif measured.noun.kind == "table":
+            table = self._table(measured.noun)
+            if self._counts_a_table(measured.noun):
+                self.doubts.append("counter or count")
+            column = self._measure(table) if measured.function == "sum" else None
+            outputs.append(Output(column.reference if column else None, measured.function))
+            for each in () if shown or measured is order else aggregates[1:]:
+                more = self._column(each.noun, [measured.noun], table)
+                if more.table != table:
+                    raise NotSure(f"'{each.noun.text}' is no measure of '{measured.noun.text}'")
+                outputs.append(Output(more.reference, each.function))
+            self._numbers(outputs)
+        else:
+            near = [*slots.context, *slots.each]
+            measures = [measured] if shown or not aggregates else aggregates
+            columns = [self._column(each.noun, near) for each in measures]
+            table = self._common([each.table for each in columns], near)
+            outputs += [Output(c.reference, each.function) for c, each in zip(columns, measures, strict=True)]
+            self._numbers(outputs)
+        if measured.function == "count" and measured.noun.kind == "column" and measured is not order:
+            raise NotSure("counting a column per group is not understood")
+        return self._per_group(table, outputs, plain, ordered=measured is order, shown=shown)
+
+    def _same_measure(self, one: Asked, other: Asked | None) -> bool:
+        """Whether a number that is shown is the one that orders."""
+        if other is None or one.function != (other.function or one.function):
+            return False
+        return one.noun.kind == other.noun.kind and one.noun.named[:1] == other.noun.named[:1]
+
+    def _per_group(self, table: str, outputs: list[Output], plain: list[Asked], *, ordered: bool, shown: bool) -> Plan:
+        slots = self.slots
+        nouns = [*slots.each, *(each.noun for each in plain)] or list(slots.context)
+        table = self._linking(table, nouns, counting=all(output.column is None for output in outputs))
+        groups: list[str] = []
+        per: str | None = None
+        for noun in nouns:
+            if noun.kind == "table":
+                found = self._nearest_table(noun, table)
+                if per not in (None, found):
+                    raise NotSure("groups of two tables at once are not understood")
+                per = found
+            else:
+                near = {each for each in (per, table) if each}
+                held = {self.known.columns[n.reference].table for n in noun.named}
+                if not held & near:
+                    near = self._own_tables(noun) & {t for t, way in self.known.ways(table).items() if way.to_one}
+                column = self._column(noun, slots.context, near_tables=near if held & near else None).reference
+                if column not in groups:
+                    groups.append(column)
+        if per == table:
+            raise NotSure("every row would be a group of its own")
+        if per is not None and not groups:
+            name = self.known.name_of(per)
+            if name is None:
+                raise NotSure(f"it is not clear by which column {per} is to be named")
+            groups.append(name.reference)
+        owners = {self.known.columns[group].table for group in groups}
+        if per is None and len(owners) == 1 and owners != {table}:
+            # A column that names an entity stands for the entity: two customers may share a name.
+            (owner,) = owners
+            names = {c.reference for c in (self.known.name_of(owner), self.known.key_of(owner)) if c is not None}
+            per = owner if names & set(groups) else None
+        plan = Plan(table, groups=tuple(groups), per=per)
+        if ordered:
+            listed = (*(Output(group) for group in groups), *(outputs if shown else ()))
+            return replace(plan, outputs=listed, order=outputs[0], descending=slots.descending, limit=slots.limit)
+        plan = replace(plan, outputs=(*(Output(group) for group in groups), *outputs))
+        if not slots.ordered and slots.limit is None:
+            return plan
+        return self._ordered_groups(plan)
+
+    def _ordered_groups(self, plan: Plan) -> Plan:
+        """Groups in the order of what is computed of them, or of what they are called."""
+        slots = self.slots
+        if slots.order is None or slots.order.function is not None:
+            raise NotSure("it is not clear which column orders the groups")
+        column = self._column(slots.order.noun, slots.context, plan.table)
+        order = next((output for output in plan.outputs if output.column == column.reference), None)
+        if order is None:
+            raise NotSure(f"groups have no one '{column.name}' to be ordered by")
+        return replace(plan, order=order, descending=slots.descending, limit=slots.limit)
+
+    def _own_tables(self, chunk: Chunk) -> set[str]:
+        """The tables in which a column may stand: those of the question's other names first."""
+        held = {self.known.columns[n.reference].table for n in self._candidates(chunk)}
+        return (held & self.mentioned) or held
+
+    def _linking(self, table: str, nouns: Sequence[Chunk], *, counting: bool) -> str:
+        """What is counted per group: the table itself, or the one that links its rows with those of the groups."""
+        ways = self.known.ways(table)
+        for noun in nouns:
+            ends = (
+                {n.reference for n in noun.named if n.quality >= 0.95}
+                if noun.kind == "table"
+                else self._own_tables(noun)
+            )
+            reached = any(end in ways and ways[end].to_one for end in ends)
+            if not reached and counting and len(ends) == 1 and (link := self.known.between({table, *ends})):
+                return link
+        return table
+
+    def _by_column(self, plain: list[Asked]) -> Plan:
+        """`the name of the player with the most points`: the row whose column is largest."""
+        slots = self.slots
+        near = [*slots.context, *slots.each]
+        if len(plain) < len(slots.asked):
+            raise NotSure("an aggregate beside an order of rows is not understood")
+        if not plain:
+            return self._listed(slots.context)
+        columns = [self._column(each.noun, near) for each in plain]
+        table = self._common([column.table for column in columns], near)
+        return self._ordered(Plan(table, tuple(Output(c.reference) for c in columns)), near)
 
 
 def resolve(slots: Slots, known: Known) -> tuple[Plan, tuple[str, ...], tuple[Doubt, ...]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from coset.answering.text_operations.classify import Classified, classify
 from coset.answering.text_operations.expressions import Candidate, KeptExpression, facet_candidates
 from coset.answering.text_operations.extract import Extracted, extract
-from coset.answering.text_operations.label_cache import LabelCache
-from coset.answering.text_operations.labelling import Budget, Labeller
+from coset.answering.text_operations.labels import Budget, LabelCache, Labeller
 from coset.answering.text_operations.text_columns import (
     ClassifiedColumn,
     ExtractedColumns,

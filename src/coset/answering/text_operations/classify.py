@@ -9,19 +9,122 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
+import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.answering.text_operations.classifier import fit_classifier
-from coset.answering.text_operations.label_cache import LabelCache
-from coset.answering.text_operations.labelling import Budget, Labeller, Labels
-from coset.answering.text_operations.text_features import Encode, text_vectors, word_features
+from coset.answering.text_operations.labels import Budget, LabelCache, Labeller, Labels
 from coset.errors import CosetError, UserError
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Encode = Callable[[Sequence[str]], Floats]
+WINDOW_WORDS = 28
+"""As many words as the encoder surely reads whole."""
+WORD_PLACES = 1024
+MOST_WINDOWS = 12_000
+"""So many windows are encoded in all: many texts get fewer each."""
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def text_vectors(texts: Sequence[str], encode: Encode) -> Floats:
+    """One vector of length 1 a text."""
+    most = max(1, min(6, MOST_WINDOWS // max(1, len(texts))))
+    pieces = [windows(text, most) for text in texts]
+    vectors = encode([piece for each in pieces for piece in each])
+    counts = np.array([len(each) for each in pieces])
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(int)
+    means = np.add.reduceat(vectors, starts, axis=0) / counts[:, None] if len(texts) else vectors
+    return np.asarray(means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9), dtype=np.float32)
+
+
+def windows(text: str, most: int) -> list[str]:
+    """At most so many pieces of a text, evenly spread, the beginning always among them."""
+    words = text.split()
+    if len(words) <= WINDOW_WORDS or most == 1:
+        return [" ".join(words[:WINDOW_WORDS])]
+    count = min(most, math.ceil(len(words) / WINDOW_WORDS))
+    last = len(words) - WINDOW_WORDS
+    starts = [round(number * last / (count - 1)) for number in range(count)]
+    return [" ".join(words[start : start + WINDOW_WORDS]) for start in dict.fromkeys(starts)]
+
+
+def word_features(texts: Sequence[str]) -> Floats:
+    """Hashed words, the seldom ones weighing more; rows of length 1."""
+    rows = np.zeros((len(texts), WORD_PLACES), dtype=np.float32)
+    counted = [Counter(word.lower() for word in _WORD.findall(text)) for text in texts]
+    frequency = Counter(word for each in counted for word in each)
+    for number, each in enumerate(counted):
+        for word, count in each.items():
+            digest = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+            weight = (1 + math.log(count)) * math.log((1 + len(texts)) / frequency[word])
+            rows[number, digest % WORD_PLACES] += weight if digest & 0x10000 else -weight
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), dtype=np.float32)
+
+
+Integers = NDArray[np.int64]
+STRENGTHS = np.geomspace(0.01, 30.0, 9)
+"""Regularisation to choose from."""
+TEMPERATURES = np.geomspace(0.02, 1.0, 14)
+
+
+@dataclass(frozen=True)
+class Classifier:
+    means: Doubles
+    weights: Doubles
+    """(features, classes)."""
+    shares: Doubles
+    """How often each class was given: what is said of a row that is like no other."""
+    temperature: float
+    left_out: Doubles
+    """For each labelled row, the calibrated probabilities of a classifier that did not see it."""
+
+    def probabilities(self, features: NDArray[np.float32]) -> Doubles:
+        return softmax((self.shares + (features - self.means) @ self.weights) / self.temperature)
+
+
+def fit_classifier(features: NDArray[np.float32], labels: Integers, classes: int) -> Classifier:
+    """`labels` are numbers of classes; every class need not occur."""
+    means = features.mean(axis=0, dtype=np.float64)
+    inputs = features - means
+    targets = np.eye(classes)[labels]
+    shares = targets.mean(axis=0)
+    values, vectors = np.linalg.eigh(inputs @ inputs.T)
+    values = np.maximum(values, 0.0)
+    rotated = vectors.T @ (targets - shares)
+    best: tuple[float, float, float, Doubles] | None = None
+    for strength in STRENGTHS:
+        kept = values / (values + strength)
+        fitted = shares + vectors @ (kept[:, None] * rotated)
+        # The pull of a row on its own prediction, by the weights and by the means.
+        pull = np.minimum((vectors**2) @ kept + 1 / len(labels), 1 - 1e-6)[:, None]
+        left_out = (fitted - pull * targets) / (1 - pull)
+        for temperature in TEMPERATURES:
+            loss = _loss(left_out, labels, temperature)
+            if best is None or loss < best[0] - 1e-12:
+                best = (loss, float(strength), float(temperature), left_out)
+    assert best is not None  # noqa: S101
+    _, strength, temperature, left_out = best
+    weights = inputs.T @ (vectors @ (rotated / (values + strength)[:, None]))
+    return Classifier(means, weights, shares, temperature, softmax(left_out / temperature))
+
+
+def softmax(logits: Doubles) -> Doubles:
+    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def _loss(scores: Doubles, labels: Integers, temperature: float) -> float:
+    chosen = softmax(scores / temperature)[np.arange(len(labels)), labels]
+    return float(-np.log(np.maximum(chosen, 1e-6)).mean())
+
 
 LEAST_LABELS = 10
 SURE = 0.97

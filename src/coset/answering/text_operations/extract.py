@@ -20,11 +20,10 @@ from coset.answering.text_operations.expressions import (
     KeptExpression,
     choose,
     pattern_candidate,
+    patterns_from,
     read_with,
 )
-from coset.answering.text_operations.label_cache import LabelCache
-from coset.answering.text_operations.labelling import Budget, Labeller, Labels
-from coset.answering.text_operations.patterns import patterns_from
+from coset.answering.text_operations.labels import Budget, LabelCache, Labeller, Labels
 from coset.errors import CosetError, UserError
 from coset.session.query_session import QuerySession
 

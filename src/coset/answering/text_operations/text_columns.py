@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coset.answering.text_operations.classify import Classified, classify
+from coset.answering.text_operations.classify import Classified, Encode, classify
 from coset.answering.text_operations.expressions import Candidate
 from coset.answering.text_operations.extract import Extracted, Proposer, extract
-from coset.answering.text_operations.label_cache import LabelCache
-from coset.answering.text_operations.labelling import Budget, Labeller
-from coset.answering.text_operations.text_features import Encode
+from coset.answering.text_operations.labels import Budget, LabelCache, Labeller
 from coset.environment.source import unique_names
 from coset.errors import LimitReached, UserError
 from coset.session.query_session import QuerySession

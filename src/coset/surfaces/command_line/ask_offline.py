@@ -10,7 +10,7 @@ from coset.environment.configuration import Environment
 from coset.surfaces.command_line.output import cell, json_value, print_json, show_rows, waiting
 
 if TYPE_CHECKING:
-    from coset.answering.offline import Answered
+    from coset.answering.offline import OfflineAnswer
 
 
 def answer_offline(question: str, environment: Environment, *, as_json: bool, quiet: bool, is_last: bool) -> bool:
@@ -18,7 +18,7 @@ def answer_offline(question: str, environment: Environment, *, as_json: bool, qu
     with the evidence, and ends with exit code 1."""
     from coset.answering.models import HOW_TO_SET
     from coset.answering.offline import Declined, answer
-    from coset.answering.offline.certainty import in_words
+    from coset.answering.offline.confidence import in_words
     from coset.evidence.state.evidence_state import FILE_NAME, EvidenceState
     from coset.routing.router import Router
     from coset.routing.view_text import view_text
@@ -53,9 +53,9 @@ def answer_offline(question: str, environment: Environment, *, as_json: bool, qu
     return True
 
 
-def _explain(found: Answered) -> None:
+def _explain(found: OfflineAnswer) -> None:
     """How the question was read, what was done, the statement, and how sure it is."""
-    from coset.answering.offline.certainty import in_words
+    from coset.answering.offline.confidence import in_words
 
     click.echo("\nread as", err=True)
     for line in found.reading:

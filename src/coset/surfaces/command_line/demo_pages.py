@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from coset.answering.offline import Answered
+from coset.answering.offline import OfflineAnswer
 from coset.demo.trial import Tried
 from coset.environment.configuration import Environment
 from coset.evidence.state import EvidenceState
@@ -115,7 +115,7 @@ def show_answer(tried: Tried) -> None:
     """The question, its answer beside what the generator knows, then view, reading, checks and statement."""
     known, found = tried.known, tried.found
     click.echo("\n  " + click.style(cell(known.question.text, 200), fg="cyan", bold=True))
-    if isinstance(found, Answered):
+    if isinstance(found, OfflineAnswer):
         _line("true" if tried.right else "NOT true", _rows_in_words(found), fg="green" if tried.right else "red")
     else:
         _line("declined", found.reason, fg="yellow")
@@ -128,7 +128,7 @@ def show_answer(tried: Tried) -> None:
         f"{_several(len(view.tables), 'table')}, {_several(columns, 'column')}, "
         f"{_several(len(view.relations), 'join')} in {view.cost:,} tokens",
     )
-    if isinstance(found, Answered):
+    if isinstance(found, OfflineAnswer):
         _line("read", "; ".join(map(_short, found.reading)))
     passed = [check.name for check in found.checks if check.outcome == "passed"]
     if passed:
@@ -147,7 +147,7 @@ def _line(name: str, text: str, **style: Any) -> None:
         click.echo(f"    {'' if place else name:<9}" + click.style(line, **style))
 
 
-def _rows_in_words(found: Answered) -> str:
+def _rows_in_words(found: OfflineAnswer) -> str:
     """All rows where they are few, else their number and the first."""
     few = len(found.rows) <= FEW
     shown = ", ".join(_number(row[0]) for row in found.rows[: FEW if few else NAMED])

@@ -40,8 +40,7 @@ def command(
     the same, something else, or not to run. The exit code is 0 when the answer still holds, 1 otherwise. With --resume
     a run that was not answered goes on from its last whole step; coset ask --resume does the same with more options.
     """
-    from coset.answering.audit.runs import Runs
-    from coset.answering.audit.trace import trace
+    from coset.answering.audit.runs import Runs, trace
     from coset.environment.configuration import load_environment
 
     if is_replay + is_resumed + whole > 1:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from coset.answering.offline.outcome import Declined
+from coset.answering.offline.plan import Declined
 from coset.api.configured_model import has_model
 from coset.api.long_call import LongCall, Report, await_for
 from coset.api.open_environment import OpenEnvironment

@@ -16,8 +16,7 @@ from coset.api.open_environment import OpenEnvironment
 from coset.errors import CosetError
 
 if TYPE_CHECKING:
-    from coset.answering.offline import Answered as Reasoned
-    from coset.answering.offline import Declined
+    from coset.answering.offline import Declined, OfflineAnswer
     from coset.api.shown import Answered
 
 
@@ -30,7 +29,7 @@ class Asking:
     is_offline: bool
     heard: list[str] = field(default_factory=list)
     answered: Answered | None = None
-    reasoned: Reasoned | None = None
+    reasoned: OfflineAnswer | None = None
     declined: Declined | None = None
     problem: str = ""
     is_over: bool = False

@@ -14,9 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coset.answering.audit.replay import Replay, replay
-from coset.answering.audit.runs import Run, Runs, Step
-from coset.answering.audit.tables import FILE_NAME
-from coset.answering.audit.trace import spent
+from coset.answering.audit.runs import Run, Runs, Step, spent
+from coset.answering.audit.store import FILE_NAME
 from coset.session.query_session import QuerySession
 from coset.surfaces.command_line.output import json_value
 from coset.surfaces.web.forms import read_form

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from coset.answering.offline.chunks import Chunk
+from coset.answering.offline.catalogue import Known, Named
 from coset.answering.offline.expressions import holds_numbers, is_number
-from coset.answering.offline.known import Known
-from coset.answering.offline.naming import Named
-from coset.answering.offline.outcome import NotSure
-from coset.answering.offline.plan import Output
-from coset.answering.offline.slots import Slots
+from coset.answering.offline.parse_conditions import Slots
+from coset.answering.offline.plan import NotSure, Output
+from coset.answering.offline.tokenize import Chunk
 from coset.routing.anchors.text_forms import normalised
 from coset.routing.facts import ColumnFacts, TableFacts
 

@@ -1,15 +1,145 @@
-"""Where values, numbers and dates of a question belong: to the column before or after them, or to partners.
+"""Parsing, first half: the slots of a question, the walk over its chunks, and where values, numbers and dates belong.
 
-In: chunks after a comparison, or values by themselves. Out: restrictions and links of the `Slots`.
+In: tagged chunks. Out: `Slots` (what is asked for, what restricts, groups and orders it), filled with the conditions:
+each belongs to the column before or after it, or to a partner of what is asked for. Names are placed in `parse`.
 """
 
 from __future__ import annotations
 
-from coset.answering.offline.chunks import Chunk
-from coset.answering.offline.outcome import NotSure
-from coset.answering.offline.plan import Comparison, Function
-from coset.answering.offline.slots import Link, Restriction
-from coset.answering.offline.walk import ORDERING, Walk
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from coset.answering.offline.plan import Comparison, Function, NotSure
+from coset.answering.offline.tokenize import Chunk
+
+
+@dataclass
+class Restriction:
+    """A condition in the question's words: on a named column, or on whichever column holds the value."""
+
+    values: list[Chunk] = field(default_factory=list)
+    column: Chunk | None = None
+    comparison: Comparison = "="
+    negated: bool = False
+    both: bool = False
+    in_part: bool = False
+    either: bool = False
+    """Whether it is joined to the one before by `or`."""
+    place: int = 0
+    near: Chunk | None = None
+    """The table that was named last before it."""
+    against: Function | None = None
+    """What it is compared with: not a number, but the average (or the like) of the column itself."""
+
+
+@dataclass
+class Link:
+    """Partners in another table: some, none, or so many."""
+
+    table: Chunk
+    negated: bool = False
+    comparison: Comparison | None = None
+    number: int = 0
+    place: int = 0
+
+
+@dataclass
+class Asked:
+    """Something asked for: a column, a table's entities, a count or another aggregate."""
+
+    noun: Chunk
+    function: Function | None = None
+    distinct: bool = False
+
+
+@dataclass
+class Slots:
+    asked: list[Asked] = field(default_factory=list)
+    context: list[Chunk] = field(default_factory=list)
+    """Tables that only say whose columns are meant."""
+    restrictions: list[Restriction] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    each: list[Chunk] = field(default_factory=list)
+    order: Asked | None = None
+    order_by_links: bool = False
+    descending: bool = False
+    ordered: bool = False
+    limit: int | None = None
+    several: bool = False
+    """Whether what is the first of an order was asked for in the plural: then all that share the first place are."""
+    share: bool = False
+    percent: bool = False
+    sources: list[tuple[int, Chunk]] = field(default_factory=list)
+    """Sources with their place, to be told which table they belong to."""
+    both_nouns: Chunk | None = None
+    everything: bool = False
+    contrast: Comparison | None = None
+    """Two groups are compared: the first one, as it was said, is asked to have more (or less)."""
+    contrasted_from: int | None = None
+    """How many restrictions were said before `than`: what follows is the second group."""
+    some: list[Chunk] = field(default_factory=list)
+    """Columns of which only is said that there are some: `colleges that have authors with ...`."""
+    distinct: bool = False
+    hints: list[Chunk] = field(default_factory=list)
+    owners: dict[int, Chunk] = field(default_factory=dict)
+    """The table of which a column was said to be, by the identity of the column's chunk."""
+    places: dict[int, int] = field(default_factory=dict)
+    """Where each noun stood, by the identity of its chunk."""
+
+
+FUNCTIONS = ("avg", "sum", "max", "min")
+ORDERING = (">", ">=", "<", "<=")
+COMPARISONS = (*ORDERING, "between", "like")
+NOUNS = ("table", "column")
+
+
+class Walk:
+    """Goes through the chunks once. `in_clause` is true after a word that opens a clause (with, whose, that, have)."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self.chunks, self.at = list(chunks), 0
+        self.slots = Slots()
+        self.in_clause = self.in_part = self.after_order = False
+        self.functions: list[Function] = []
+        self.superlative: str | None = None
+        self.distinct = self.negated = self.both = self.either = False
+        self.before_stop: list[Asked] = []
+        self.hint: Chunk | None = None
+        self.last_table: Chunk | None = None
+        self.waiting: Chunk | None = None
+        """A column that was set aside for the comparison or value that follows it."""
+
+    def _next(self, offset: int = 0) -> Chunk | None:
+        place = self.at + offset
+        return self.chunks[place] if place < len(self.chunks) else None
+
+    def _before(self) -> Chunk | None:
+        return self.chunks[self.at - 2] if self.at > 1 else None
+
+    def _skip(self, *operators: str) -> None:
+        while (chunk := self._next()) is not None and chunk.is_operator(*operators):
+            self.at += 1
+
+    def _last_column(self) -> Chunk | None:
+        """The column just before a comparison, which was set aside for it."""
+        column, self.waiting = self.waiting, None
+        return column
+
+    def _negation(self) -> bool:
+        negated, self.negated = self.negated, False
+        return negated
+
+    def _placed(self, noun: Chunk) -> Chunk:
+        self.slots.places[id(noun)] = self.at
+        return noun
+
+    def _is_distinct_next(self) -> bool:
+        chunk = self._next()
+        if chunk is not None and chunk.is_operator("distinct"):
+            self.at += 1
+            self.distinct = True
+            return True
+        return False
 
 
 class ConditionPlacing(Walk):

@@ -11,11 +11,19 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from coset.answering.offline.comparing import COMPARING, ends_of, equal, how_many, test
-from coset.answering.offline.expressions import DIALECT, identity, stored, used
-from coset.answering.offline.known import Known, Step
-from coset.answering.offline.outcome import NotSure
-from coset.answering.offline.plan import AnyOf, Condition, Filter, Linked, Output, Plan
+from coset.answering.offline.catalogue import Known, Step
+from coset.answering.offline.expressions import (
+    COMPARING,
+    DIALECT,
+    ends_of,
+    equal,
+    how_many,
+    identity,
+    stored,
+    test,
+    used,
+)
+from coset.answering.offline.plan import AnyOf, Condition, Filter, Linked, NotSure, Output, Plan
 from coset.routing.facts import ColumnFacts
 
 ROOT = "t0"

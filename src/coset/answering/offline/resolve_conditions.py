@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coset.answering.offline.chunks import Chunk
+from coset.answering.offline.catalogue import name_words
 from coset.answering.offline.expressions import holds_numbers, holds_years, is_number
 from coset.answering.offline.lexicon import DATE_WORDS
-from coset.answering.offline.names import Names, is_date
-from coset.answering.offline.naming import name_words
-from coset.answering.offline.outcome import NotSure
-from coset.answering.offline.plan import AnyOf, Comparison, Condition, Filter, Linked, Plan
-from coset.answering.offline.slots import Link, Restriction
+from coset.answering.offline.parse_conditions import Link, Restriction
+from coset.answering.offline.plan import AnyOf, Comparison, Condition, Filter, Linked, NotSure, Plan
+from coset.answering.offline.resolve_names import Names, is_date
+from coset.answering.offline.tokenize import Chunk
 from coset.evidence.column_expressions import column_kind
 from coset.identities.words import singular
 from coset.routing.facts import ColumnFacts

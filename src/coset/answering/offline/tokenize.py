@@ -1,19 +1,58 @@
-"""Forms in which several words of a question mean something only together: full names, `first and last names`,
-`the most expensive`, `older than`, a person's two names, the sexes.
+"""The tokens of a question: chunks of words, and forms in which several words mean something only together.
 
-In: the words of a question and what is known. Out: `Words`, with a method for each form that gives its chunks, or
-nothing. Knows no table: columns are found by their names.
+In: the words of a question. Out: `Chunk`s, each with what it may mean; full names, `first and last names`, adjectives
+and sexes as conditions. Which table or column is meant is decided later.
 """
 
 from __future__ import annotations
 
-from coset.answering.offline.chunks import Chunk, StoredValue
-from coset.answering.offline.known import Known
+from dataclasses import dataclass
+from typing import Literal
+
+from coset.answering.offline.catalogue import Known, Named
 from coset.answering.offline.lexicon import ADJECTIVES, LESS, SEXES, Operator
-from coset.answering.offline.outcome import NotSure
+from coset.answering.offline.plan import NotSure
 from coset.identities.words import singular
+from coset.routing.anchors.dates import DateRange
 from coset.routing.anchors.phrases import Phrase, ReadQuestion, Word
 from coset.routing.anchors.text_forms import normalised, plain_words
+
+Kind = Literal["operator", "table", "column", "source", "value", "number", "date", "hint"]
+"""A hint is a word of the same stem as a name (`opened`, of `opening_year`): it must fit what was understood."""
+
+
+@dataclass(frozen=True)
+class StoredValue:
+    """A value as it is stored, and the column that holds it."""
+
+    column: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some words of the question and what they may mean."""
+
+    kind: Kind
+    text: str
+    operator: Operator | None = None
+    named: tuple[Named, ...] = ()
+    values: tuple[StoredValue, ...] = ()
+    number: float | None = None
+    dates: DateRange | None = None
+    quoted: bool = False
+    code: bool = False
+    tables: tuple[Named, ...] = ()
+    """Of a hint, the tables whose names it resembles; `named` are the columns."""
+    optional: bool = False
+    """A hint that may as well say nothing."""
+    event: bool = False
+    """A hint that something happened once: it speaks of the one date that there is."""
+    respelt: bool = False
+    """Whether a word of it was misspelt in the question."""
+
+    def is_operator(self, *operators: str) -> bool:
+        return self.kind == "operator" and self.operator in operators
 
 
 class Words:

@@ -11,12 +11,10 @@ from dataclasses import replace
 
 from rapidfuzz.distance import OSA
 
-from coset.answering.offline.chunks import Chunk, StoredValue
-from coset.answering.offline.forms import Words
-from coset.answering.offline.known import Known
+from coset.answering.offline.catalogue import Known, Named, key
 from coset.answering.offline.lexicon import EVENTS, FILLERS, LONGEST, NAMING_WORDS, NUMBERS, OPERATORS
-from coset.answering.offline.naming import Named, key
-from coset.answering.offline.outcome import NotSure
+from coset.answering.offline.plan import NotSure
+from coset.answering.offline.tokenize import Chunk, StoredValue, Words
 from coset.identities.words import singular
 from coset.routing.anchors.index import AnchorIndex
 from coset.routing.anchors.match_codes import code_sightings

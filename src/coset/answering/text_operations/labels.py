@@ -1,19 +1,65 @@
 """Labels from a model, in batches, within a budget, each text asked once and remembered by its content.
 
-In: texts and a labeller: any function, plain or async, that takes a batch of texts and gives as many labels. Out: a
-label for each text that could be asked. What was asked before, of the same model in the same words, costs nothing. Does
-not know what a label is: a category, or the fields of a text.
+In: texts and what is wanted of them. Out: a label a text, or none where the budget ends. The cache is one file in the
+state folder; it knows labels by a hash of the text, the instruction and the model.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+import json
+import os
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from coset.answering.text_operations.label_cache import LabelCache
 from coset.errors import CosetError, UserError
+
+FILE_NAME = "labels.sqlite"
+AT_ONCE = 500
+
+
+class LabelCache:
+    """The labels of one environment."""
+
+    def __init__(self, state_folder: Path) -> None:
+        self.path = state_folder / FILE_NAME
+
+    def find(self, question: str, texts: Sequence[str]) -> dict[str, Any]:
+        by_key = {_key(question, text): text for text in texts}
+        found: dict[str, Any] = {}
+        if not self.path.exists():
+            return found
+        keys = list(by_key)
+        with contextlib.suppress(sqlite3.Error, ValueError), contextlib.closing(self._open()) as connection:
+            for begin in range(0, len(keys), AT_ONCE):
+                part = keys[begin : begin + AT_ONCE]
+                marks = ", ".join("?" * len(part))
+                for key, label in connection.execute(f"SELECT key, label FROM labels WHERE key IN ({marks})", part):
+                    found[by_key[key]] = json.loads(label)
+        return found
+
+    def keep(self, question: str, labels: Mapping[str, Any]) -> None:
+        rows = [(_key(question, text), json.dumps(label, ensure_ascii=False)) for text, label in labels.items()]
+        with contextlib.suppress(sqlite3.Error, OSError), contextlib.closing(self._open()) as connection, connection:
+            connection.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?)", rows)
+
+    def _open(self) -> sqlite3.Connection:
+        if not self.path.exists():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600))
+        connection = sqlite3.connect(self.path, timeout=30.0)
+        connection.execute("CREATE TABLE IF NOT EXISTS labels (key TEXT PRIMARY KEY, label TEXT NOT NULL)")
+        return connection
+
+
+def _key(question: str, text: str) -> str:
+    return hashlib.sha256(f"{question}\x00{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
 
 Labeller = Callable[[Sequence[str]], Sequence[Any] | Awaitable[Sequence[Any]]]
 

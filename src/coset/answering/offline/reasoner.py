@@ -1,0 +1,215 @@
+"""The offline reasoner: a question in, an answer or an honest refusal out, without any language model.
+
+In: a question, a router, a session, a state. Out: `OfflineAnswer` with its statement, its steps in words, its checks
+and how sure it is; or `Declined` with the reason. Tokenize, tag, parse, resolve, compile, run, check: in this order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from coset.answering.checks import CheckResult, PinnedShape, Proposal, run_checks
+from coset.answering.offline.catalogue import Known
+from coset.answering.offline.compile import compose
+from coset.answering.offline.confidence import (
+    ENOUGH,
+    SECONDS,
+    confidence,
+    have_several_partners,
+    in_words,
+    is_tied,
+    repetition,
+)
+from coset.answering.offline.expressions import DIALECT
+from coset.answering.offline.parse import Placing
+from coset.answering.offline.plan import (
+    AnyOf,
+    Condition,
+    Declined,
+    Filter,
+    Linked,
+    NotSure,
+    OfflineAnswer,
+    Output,
+    Plan,
+)
+from coset.answering.offline.resolve import resolve
+from coset.answering.offline.tag import read
+from coset.errors import CosetError
+from coset.evidence.state import EvidenceState
+from coset.routing.router import Router
+from coset.session.query_session import QuerySession
+from coset.session.result import Result
+
+FUNCTIONS = {"avg": "the average", "sum": "the sum", "max": "the largest", "min": "the smallest"}
+COMPARISONS = {
+    ">": "more than", ">=": "at least", "<": "less than", "<=": "at most", "=": "exactly",
+    "like": "something that contains", "word": "a text with the word",
+}  # fmt: skip
+
+
+def steps(plan: Plan, known: Known) -> tuple[str, ...]:
+    told = [f"take the rows of {plan.table}"]
+    if plan.entities and known.tables[plan.table].duplicates_key:
+        told.append("count duplicates of one thing as one")
+    told += [f"keep those {_filter(each, plan, known)}" for each in plan.filters]
+    if plan.both:
+        told.append("keep what has rows for each of: " + "; ".join(_filter(each, plan, known) for each in plan.both))
+    if plan.without:
+        told.append("leave out what has a row " + " and ".join(_filter(each, plan, known) for each in plan.without))
+    if plan.groups:
+        told.append("make a group for each " + (f"row of {plan.per}" if plan.per else _names(plan.groups, known)))
+    if plan.repeated is not None:
+        told.append(f"keep groups of {COMPARISONS[plan.repeated[0]]} {plan.repeated[1]} rows")
+    told.append(_shown(plan, known))
+    if plan.order is not None:
+        told.append(_order(plan, plan.order, known))
+    return tuple(told)
+
+
+def _shown(plan: Plan, known: Known) -> str:
+    outputs = ", ".join(_output(output, known) for output in plan.outputs)
+    if plan.share:
+        part = " and ".join(_filter(each, plan, known) for each in plan.part)
+        of = "them" if plan.outputs[0].column is None else outputs
+        return f"give the {'percentage' if plan.percent else 'share'} of {of} that belongs to rows {part}"
+    if plan.contrast is not None:
+        one, comparison, other = plan.contrast
+        parts = f"{_filter(one, plan, known)} and of those {_filter(other, plan, known)}"
+        return f"compute {outputs} of rows {parts}, and say whether the first is {COMPARISONS[comparison]} the second"
+    return f"give {'each different ' if plan.distinct else ''}{outputs}"
+
+
+def _order(plan: Plan, order: Output, known: Known) -> str:
+    way = "the largest first" if plan.descending else "the smallest first"
+    kept = "" if plan.limit is None else f", and keep the first{'' if plan.limit == 1 else f' {plan.limit}'}"
+    ties = " with all that share that place" if plan.ties else ""
+    return f"order by {_output(order, known)}, {way}{kept}{ties}"
+
+
+def _output(output: Output, known: Known) -> str:
+    if output.column is None:
+        return "how many there are"
+    name = known.columns[output.column].name
+    if output.function == "count":
+        return f"the number of different values of {name}"
+    return f"{FUNCTIONS[output.function]} {name}" if output.function else name
+
+
+def _names(columns: tuple[str, ...], known: Known) -> str:
+    return " and ".join(known.columns[column].name for column in columns)
+
+
+def _filter(each: Filter, plan: Plan, known: Known) -> str:
+    if isinstance(each, AnyOf):
+        return " or ".join(_filter(condition, plan, known) for condition in each.conditions)
+    if isinstance(each, Linked):
+        number = f"{COMPARISONS[each.comparison]} {each.number} rows" if each.comparison else "a row"
+        theirs = replace(plan, table=each.table)
+        inner = " and ".join(_filter(condition, theirs, known) for condition in each.conditions)
+        return f"that {'do not ' if each.negated else ''}have {number} in {each.table}{' ' if inner else ''}{inner}"
+    column = known.columns[each.column]
+    where = "" if column.table == plan.table else f" of their {column.table}"
+    return f"whose {column.name}{where} is {'not ' if each.negated else ''}{_value(each)}"
+
+
+def _value(condition: Condition) -> str:
+    if condition.against is not None:
+        return f"{COMPARISONS[condition.comparison]} {FUNCTIONS[condition.against]}"
+    if condition.dates is not None:
+        way = "" if condition.comparison in ("=", "in") else f"{COMPARISONS[condition.comparison]} "
+        return f"{way}{condition.dates}"
+    values = [f"{value:g}" if isinstance(value, float) else value for value in condition.values]
+    if condition.comparison == "between":
+        return f"between {values[0]} and {values[-1]}"
+    if condition.comparison in ("=", "in"):
+        return " or ".join(values)
+    return f"{COMPARISONS[condition.comparison]} {values[0]}"
+
+
+BUDGET = 4_000
+"""Tokens of the view: it is read by no model, so it may be larger than one that is."""
+PARTNERS = "once for each partner"
+
+
+def answer(
+    question: str, router: Router, session: QuerySession, state: EvidenceState, *, enough: float = ENOUGH
+) -> OfflineAnswer | Declined:
+    """The answer, where it is at least as sure as `enough`; else why there is none."""
+    view = router.view(question, BUDGET)
+    try:
+        known = Known(router.objects, view, router.inventory)
+        chunks = read(question, known, router.anchors, session)
+        plan, reading, doubts = resolve(Placing(chunks).slots_of(), known)
+        if any(chunk.respelt for chunk in chunks):
+            doubts = (*doubts, "misspelt")
+        tree = compose(plan, known)
+    except NotSure as reason:
+        return Declined(question, str(reason), view)
+    sql = tree.sql(dialect=DIALECT, pretty=True)
+    try:
+        result = session.sql(sql, seconds=SECONDS)
+        tied = is_tied(plan, known, session)
+        if PARTNERS in doubts and not have_several_partners(plan, known, session):
+            doubts = tuple(each for each in doubts if each != PARTNERS)
+    except CosetError as error:
+        return Declined(question, f"the statement could not be run: {error}", view, sql)
+    if tied and plan.ties:
+        doubts = (*doubts, "shared first place")
+    elif tied:
+        return Declined(
+            question, f"more than {plan.limit} share the last place, and the question says no more", view, sql
+        )
+    shape = _shape(plan, result)
+    value = _answer_value(result, shape)
+    checks = run_checks(Proposal(value, (sql,), shape, result), session, state)
+    if doubt := _doubt(plan, checks, result):
+        return Declined(question, doubt, view, sql, checks)
+    rows = tuple(result.rows())
+    if repeats := repetition(plan, rows):
+        doubts = (*doubts, repeats)
+    sure = confidence(doubts)
+    if sure < enough:
+        why = "; ".join(in_words(doubts))
+        return Declined(
+            question, f"an answer would be right in {sure:.0%} of cases only: {why}", view, sql, checks, sure
+        )
+    told = steps(plan, known)
+    return OfflineAnswer(
+        question, result.columns, rows, result.truncated, sql, shape, reading, told, checks, view, sure, doubts
+    )
+
+
+def _shape(plan: Plan, result: Result) -> PinnedShape:
+    columns = result.columns
+    if plan.contrast is not None:
+        return PinnedShape("row", columns, 1)
+    if plan.share or (len(columns) == 1 and plan.outputs[0].function and not plan.groups):
+        return PinnedShape("value", columns, 1)
+    if not plan.groups and all(output.function for output in plan.outputs):
+        return PinnedShape("row", columns, 1)
+    grain = "" if not plan.groups else "one row per " + (plan.per or ", ".join(plan.groups))
+    return PinnedShape("list" if len(columns) == 1 else "table", columns, None, grain if not plan.per else "")
+
+
+def _answer_value(result: Result, shape: PinnedShape) -> object:
+    rows = result.rows()
+    if shape.form == "value":
+        return rows[0][0] if rows else None
+    return [row[0] for row in rows] if shape.form == "list" else [list(row) for row in rows]
+
+
+def _doubt(plan: Plan, checks: tuple[CheckResult, ...], result: Result) -> str:
+    """Why a result is not trusted; empty when it is."""
+    if result.truncated:
+        return "the result has more rows than the limits let through"
+    rows = result.rows()
+    if not rows or all(cell is None for row in rows for cell in row):
+        return "the statement finds nothing, which may as well be a misreading"
+    # A column of a table's rows may repeat: the question asked for the column, not for its different values.
+    rows_listed = (
+        not plan.entities and not plan.groups and "rows repeat" in {c.name: c.detail for c in checks}["duplicates"]
+    )
+    waived = {"duplicates"} if rows_listed else set()
+    bad = [check for check in checks if check.outcome in ("failed", "doubt") and check.name not in waived]
+    return f"a check is not content: {bad[0].name}: {bad[0].detail}" if bad else ""
