@@ -7,6 +7,7 @@ import string
 from dataclasses import dataclass
 
 from coset.environment.families import find_families
+from coset.environment.family_names import relation_name
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,42 @@ def test_lookup_tables_of_one_shape_are_no_family():
     assert find_families([table(name, ID_NAME) for name in string.ascii_letters[:26]]) == []
 
 
-def test_two_wide_tables_of_one_shape_need_a_word_in_common():
-    assert find_families([table("customers"), table("suppliers")]) == []
-    assert summary([table("sales_north"), table("sales_south")]) == [("sales_{}", "symbol", ["north", "south"])]
-    assert summary([table("north_sales"), table("south_sales")]) == [("{}_sales", "symbol", ["north", "south"])]
+def test_tables_that_differ_in_a_word_are_a_family_from_three_on_with_a_word_in_common():
+    assert find_families([table("customers"), table("suppliers"), table("couriers")]) == []
+    assert find_families([table("sales_north"), table("sales_south")]) == []
+    places = ["north", "south", "east"]
+    assert summary([table(f"sales_{place}") for place in places]) == [("sales_{}", "symbol", places)]
+    assert summary([table(f"{place}_sales") for place in places]) == [("{}_sales", "symbol", places)]
+
+
+def test_layers_of_a_warehouse_and_tables_of_other_types_are_no_family():
+    assert find_families([table(f"{layer}_party") for layer in ("stg", "bak", "dim")]) == []
+    assert find_families([table(f"dim_party{end}") for end in ("", "_v2", "_2020")]) == []
+    retyped = [table("sales_north"), table("sales_south"), table("sales_east")]
+    retyped[1] = Table("sales_south", (Column("Date", "DATE"), *retyped[1].columns[1:]))
+    assert find_families(retyped) == []
+    assert find_families([table("f4211_20241231"), table("f42119_2022")]) == []
+    assert find_families([table("quotes"), table("quotesArchive"), table("testQuotes"), table("quotes2024")]) == []
+
+
+def test_families_of_one_pattern_and_different_shapes_have_names_of_their_own():
+    tables = [
+        *(table(f"events_{year}", ("id", "amount")) for year in (2018, 2019, 2020)),
+        *(table(f"events_{year}", ("user_name", "label", "at")) for year in (2021, 2022, 2023)),
+        *(table(f"EVENTS-{year}", ("x", "y")) for year in (2018, 2019)),
+    ]
+    assert [(family.pattern, relation_name(family.pattern)) for family in find_families(tables)] == [
+        ("events_{}_with_id", "events_all_tables_with_id"),
+        ("events_{}_with_user_name", "events_all_tables_with_user_name"),
+        ("EVENTS-{}_with_x", "EVENTS_all_tables_with_x"),
+    ]
+    reordered = find_families(list(reversed(tables)))
+    assert {family.pattern for family in reordered} == {family.pattern for family in find_families(tables)}
+
+
+def test_a_family_whose_name_a_table_has_is_called_otherwise():
+    tables = [table("log_all_tables", ("a", "b")), table("log_2023"), table("log_2024")]
+    assert [relation_name(family.pattern) for family in find_families(tables)] == ["log_all_tables_tables"]
 
 
 def test_one_shape_under_several_first_words_is_several_families():

@@ -1,12 +1,13 @@
-"""Table families: many tables of one shape in one source are one object with a name pattern and its members.
+"""Table families: tables that partition one thing are one object with a name pattern and its members.
 
-In: the tables of one source (names and columns, no rows). Out: the families; a table is in at most one. The work
-grows with the number of columns in all, not with pairs of tables.
+In: the tables of one source (names and columns, no rows). Out: the families; a table is in at most one, and no two have
+the same pattern or the same name in SQL. The work grows with the number of columns in all, not with pairs of tables.
 
-Two small tables of one shape are no family by that alone (`color (id, name)` and `size (id, name)`). What makes one is
-names that differ in a number or date only (`events_20240101`, `part_1`), names with a word in common, or a shape so
-wide or so often repeated that it is no accident. A few tables of which one looks like the original of the others
-(`orders`, `orders_bak`, `orders_2023`) are no family either: their union would count the same rows twice.
+A family is a partition: every row belongs to one member. So its members have the same columns (or nearly, where they
+are numbered), and the part of the name in which they differ looks like a partition key: dates (`events_20240101`),
+numbers in sequence (`part_1`), or words for what there is one table of each (`sales_north`, a ticker). A table and its
+own backup, a staging table and its target, the layers of a warehouse are no family, though they look alike: their rows
+would be counted twice. In doubt the tables stay apart. Twenty tables of one shape are one whatever they are called.
 """
 
 from __future__ import annotations
@@ -15,29 +16,43 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal, Protocol
 
-from coset.environment.copy_names import name_hints
+from coset.environment.copy_names import HINTS, CopyKind, name_hints, words_of
+from coset.environment.family_names import SLOT, relation_name
 
-SLOT = "{}"
 SlotKind = Literal["number", "date", "symbol"]
 
 MANY_TABLES = 20
 """So many tables of one shape are a family whatever they are called."""
 SOME_TABLES, WIDE_SHAPE = 5, 5
-"""So many are one when the shape is at least this wide."""
+"""So many whose names have no word in common are one when the shape is at least this wide."""
+LEAST_WORDS = 3
+"""Two tables that differ in a word are as likely a table and its copy."""
 COVERED = 0.8
 """The share of a shape's tables that must follow patterns for it to be split into them."""
 ALIKE = 0.8
 """The share of columns that two shapes of one family have in common."""
+GAP = 20
+"""Numbers in sequence are on average at most so far apart: `part_1` and `part_12`, but not `f4211` and `f42119`."""
 
 _DIGITS = re.compile(r"\d+")
 _DATE_DIGITS = re.compile(r"(19|20)\d{2}((0[1-9]|1[0-2])([0-2]\d|3[01])?)?")
 _YEAR_BEFORE = re.compile(r"(?<!\d)(19|20)\d{2}[_-]((0[1-9]|1[0-2])[_-])?$")
 _TOKEN_BORDER = re.compile(r"[_\-. /]")
 _LOOKUP_COLUMN = re.compile(
-    r"(.*_)?(id|code|key|name|label|title|description|desc|text|value|abbreviation|abbr|sort_?order|position|active)"
+    r"(.*_)?(id|code|key|name|label|title|description|desc|text|value|abbreviation|abbr|sort_?order|position|active"
+    r"|lang|language|valid_?(from|to)|remark)"
 )
+_LAYERS = frozenset({
+    "dim", "fact", "fct", "mart", "dwh", "dw", "core", "int", "intermediate", "agg", "cube", "hub", "sat", "link",
+    "lnk", "bridge", "brg", "xref", "ref", "map", "src", "source", "log", "audit", "err", "error", "errors",
+    "current", "cur", "live", "prod", "final", "latest",
+})  # fmt: skip
+"""Names of the layers that data passes through: the same rows are in each."""
+_NO_PARTITION: frozenset[CopyKind] = frozenset({"backup", "staging", "test", "leftover"})
+"""What has such a word in the part of its name that all members share is not worth a union, whatever its number."""
 
 
 _SCHEMAS = 3
@@ -101,15 +116,17 @@ def find_families(tables: Sequence[TableLike]) -> list[Family]:
     for (_, shape), places in by_shape.items():
         clusters += _clusters(places, [tables[place].name for place in places], shape)
     clusters = _with_near_shapes(tables, shapes, clusters)
-    clusters = [cluster for cluster in clusters if not _holds_copies(tables, shapes, cluster)]
+    clusters = [part for cluster in clusters for part in _partitions(tables, shapes, cluster)]
     families = [(min(cluster.places), _family(tables, cluster)) for cluster in clusters]
     taken = {place for cluster in clusters for place in cluster.places}
     by_name: dict[tuple[str, frozenset[str]], list[int]] = defaultdict(list)
     for place, table in enumerate(tables):
         if place not in taken:
             by_name[table.name.lower(), shapes[place]].append(place)
-    families += [(places[0], _across_schemas(tables, places)) for places in by_name.values() if len(places) >= _SCHEMAS]
-    return [family for _, family in sorted(families, key=lambda item: item[0])]
+    for places in by_name.values():
+        if len(places) >= _SCHEMAS and not any(_is_layer(tables[place].schema or "") for place in places):
+            families.append((places[0], _across_schemas(tables, places)))
+    return _told_apart([family for _, family in sorted(families, key=lambda item: item[0])], tables)
 
 
 def _clusters(places: Sequence[int], names: Sequence[str], shape: frozenset[str]) -> list[_Cluster]:
@@ -131,17 +148,15 @@ def _by_words(places: Sequence[int], name_of: dict[int, str], shape: frozenset[s
     if len(places) < 2:
         return []
     whole = _cluster(places, name_of, by_number=False)
-    is_lookup = len(shape) <= 3 and all(_LOOKUP_COLUMN.fullmatch(name) for name in shape)
-    if is_lookup or not shape:
+    if all(_LOOKUP_COLUMN.fullmatch(name) for name in shape):
         return []
     if whole.prefix or whole.suffix:
-        # A common word in the names counts for as much as many tables; two narrow tables may still have it by chance.
-        return [whole] if len(places) >= 3 or len(shape) >= WIDE_SHAPE else []
+        return [whole]
     result: list[_Cluster] = []
     remaining = list(places)
     for end in (0, -1):
         groups = _grouped(remaining, lambda place, end=end: _word(name_of[place], end))  # type: ignore[misc]
-        groups = [group for group in groups if len(group) >= 3 or len(shape) >= WIDE_SHAPE]
+        groups = [group for group in groups if len(group) >= LEAST_WORDS]
         if sum(map(len, groups)) >= COVERED * len(remaining):
             result += [_cluster(group, name_of, by_number=False) for group in groups]
             grouped = {place for group in groups for place in group}
@@ -246,34 +261,113 @@ def _absorbed(
     ]
 
 
-def _holds_copies(tables: Sequence[TableLike], shapes: Sequence[frozenset[str]], cluster: _Cluster) -> bool:
-    """Whether the names of a few tables say that some are copies of others, or all of a table beside them."""
+def _partitions(tables: Sequence[TableLike], shapes: Sequence[frozenset[str]], cluster: _Cluster) -> list[_Cluster]:
+    """What of a cluster is a partition of one thing, judged by its names; nothing when it may as well be copies."""
     if len(cluster.places) >= MANY_TABLES:
-        return False
-    names = [tables[place].name.lower() for place in cluster.places]
-    slots = [tables[place].name[len(cluster.prefix) :].removesuffix(cluster.suffix) for place in cluster.places]
+        return [cluster]
+    name_of = {place: tables[place].name for place in cluster.places}
+    fixed = words_of(f"{cluster.prefix} {cluster.suffix}")
+    if not _NO_PARTITION.isdisjoint(HINTS[word] for word in fixed if word in HINTS and len(word) > 1):
+        return []
     if not cluster.by_number:
-        # A hint is one only beside another word, so that a table `test` is plain.
-        plain = all(name_hints(f"of {slot}").is_plain for slot in slots)
-        return not plain or any(one != other and one in other for one in names for other in names)
-    digits = ["".join(_DIGITS.findall(slot)) for slot in slots]
-    is_dated = all(_DATE_DIGITS.fullmatch(text) for text in digits)
-    numbers = [int(text) for text in digits]
-    if len(names) < SOME_TABLES and not is_dated and max(numbers) - min(numbers) > 10 * len(names):
-        return True
-    stem = cluster.prefix.lower().rstrip("_-. ")
-    shape = shapes[cluster.places[0]]
+        return [cluster] if _are_words_of_a_partition([tables[place] for place in cluster.places]) else []
+    if len(cluster.places) < SOME_TABLES and _has_stem(tables, shapes, cluster):
+        return []
+    groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    if _in_sequence([name_of[place] for place in cluster.places], cluster):
+        return [cluster]
+    for place in cluster.places:  # Days and years side by side: each is a partition for itself, if at all.
+        digits = _DIGITS.findall(_slot(name_of[place], cluster))
+        groups[tuple(map(len, digits))].append(place)
+    parts = [_cluster(group, name_of, by_number=True) for group in groups.values() if len(group) > 1]
+    return [part for part in parts if _in_sequence([name_of[place] for place in part.places], part)]
+
+
+def _has_stem(tables: Sequence[TableLike], shapes: Sequence[frozenset[str]], cluster: _Cluster) -> bool:
+    """Whether there is a table called as the family without its slot: then its few numbered ones are copies of it."""
+    stem = (cluster.prefix.rstrip("_-. ") + cluster.suffix).lower()
+    first = cluster.places[0]
     return any(
-        _alike(shape, shapes[place]) and _is_original_of(table.name.lower(), stem, names)
+        table.name.lower() == stem and table.schema == tables[first].schema and _alike(shapes[place], shapes[first])
         for place, table in enumerate(tables)
-        if place not in cluster.places
     )
 
 
-def _is_original_of(name: str, stem: str, members: Sequence[str]) -> bool:
-    """Whether a table beside numbered ones is what they are parts of: `orders` of `orders_2022`. What is called after
-    one of them (`orders_2022_bak`) is not."""
-    return bool(stem) and stem in name and not any(member in name for member in members)
+def _slot(name: str, cluster: _Cluster) -> str:
+    return name[len(cluster.prefix) : len(name) - len(cluster.suffix)]
+
+
+def _in_sequence(names: Sequence[str], cluster: _Cluster) -> bool:
+    """Whether the slots are dates of one form, or numbers of which each part counts on without large gaps."""
+    slots = [_DIGITS.findall(_slot(name, cluster)) for name in names]
+    joined = ["".join(digits) for digits in slots]
+    if len({len(text) for text in joined}) == 1 and all(_DATE_DIGITS.fullmatch(text) for text in joined):
+        return True
+    if len({len(digits) for digits in slots}) > 1:
+        return False
+    numbers = [tuple(map(int, digits)) for digits in slots]
+    return all(max(part) - min(part) <= GAP * len(names) for part in zip(*numbers, strict=True))
+
+
+def _are_words_of_a_partition(tables: Sequence[TableLike]) -> bool:
+    """Whether tables whose names differ in words are one for each of something, rather than one thing copied."""
+    if len(tables) < LEAST_WORDS or any(_is_layer(table.name) for table in tables):
+        return False
+    if len({tuple((column.name.lower(), column.type) for column in table.columns) for table in tables}) > 1:
+        return False  # Made by one program, they have the same types in the same order.
+    words = [frozenset(words_of(table.name)) for table in tables]
+    names = [re.sub(r"[^a-z]", "", table.name.lower()) for table in tables]
+    return not any(
+        words[one] <= words[other]
+        or words[other] <= words[one]
+        or (len(names[one]) > 2 and names[one] in names[other])
+        or (len(names[other]) > 2 and names[other] in names[one])
+        for one, other in combinations(range(len(tables)), 2)
+    )
+
+
+def _is_layer(name: str) -> bool:
+    # A hint is one only beside another word.
+    return bool(name_hints(f"of {name}").kinds - {"year copy"}) or not _LAYERS.isdisjoint(words_of(name))
+
+
+def _told_apart(families: Sequence[Family], tables: Sequence[TableLike]) -> list[Family]:
+    """Families that SQL would call the same get a name of their own each, by a column that only they have.
+
+    None of them keeps the plain name: whoever writes `events_all_tables` would get a part of what they expect."""
+    taken = {(table.schema, table.name.lower()) for table in tables}
+    same: dict[tuple[str | None, str], list[Family]] = defaultdict(list)
+    for family in families:
+        same[_place_in_sql(family)].append(family)
+    result = []
+    for family in families:
+        others = [each for each in same[_place_in_sql(family)] if each is not family]
+        if others or _place_in_sql(family) in taken:
+            family = replace(family, pattern=f"{family.pattern}_{_difference(family, others)}")
+        number, pattern = 1, family.pattern
+        while _place_in_sql(family) in taken:
+            number += 1
+            family = replace(family, pattern=f"{pattern}_{number}")
+        taken.add(_place_in_sql(family))
+        result.append(family)
+    return result
+
+
+def _place_in_sql(family: Family) -> tuple[str | None, str]:
+    schemas = {member.schema for member in family.members}
+    return family.members[0].schema if len(schemas) == 1 else None, relation_name(family.pattern).lower()
+
+
+def _difference(family: Family, others: Sequence[Family]) -> str:
+    """`with_label` or `without_label`: the first column that tells a family from others of its pattern."""
+    own = [name for name, _ in (*family.columns, *family.optional)]
+    theirs = [name for other in others for name, _ in (*other.columns, *other.optional)]
+    known_to_others, known = {name.lower() for name in theirs}, {name.lower() for name in own}
+    for word, names, elsewhere in (("with", own, known_to_others), ("without", theirs, known)):
+        for name in names if others else ():
+            if name.lower() not in elsewhere:
+                return f"{word}_{name}"
+    return "tables"
 
 
 def _alike(left: frozenset[str], right: frozenset[str]) -> bool:
@@ -282,11 +376,10 @@ def _alike(left: frozenset[str], right: frozenset[str]) -> bool:
 
 def _family(tables: Sequence[TableLike], cluster: _Cluster) -> Family:
     places = sorted(cluster.places)
-    ends = len(cluster.prefix), len(cluster.suffix)
     members = []
     for place in places:
         name = tables[place].name
-        members.append(Member(tables[place].schema, name, name[ends[0] : len(name) - ends[1]]))
+        members.append(Member(tables[place].schema, name, _slot(name, cluster)))
     digits = ["".join(_DIGITS.findall(member.slot)) for member in members]
     kind: SlotKind = "symbol"
     if cluster.by_number:

@@ -2,7 +2,8 @@
 
 In: an environment. Out: its state, filled, and a summary of what was done. The order: list the sources, find families,
 look at what is new or changed (spread over processes or a cluster), find relations, collect documents. Interrupted at
-any moment, it has kept every table it was done with; a source that is down keeps what was known of it.
+any moment, it has kept every table it was done with; a source that is down keeps what was known of it. What fails (a
+table, a family, a join, a document) is named in the summary and passed over; the rest goes on.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import functools
 import json
 import time
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -99,12 +100,9 @@ class _Run:
         total = sum(len(units) for units in pending.values())
         problems = self._look_at(pending, total)
         if self.state.meta(RELATIONS_FOUND) is None:
-            self.state.store_families(list(self._family_rows()))
-            try:
-                self._relate_and_document()
-            except CosetError as error:
-                # A source that went away meanwhile: what is known stays, and the next run finds the relations.
-                problems.append(("relations", str(error)))
+            with self._passed_over("families", problems):
+                self.state.store_families(list(self._family_rows()))
+            problems += self._relate_and_document()
         unreachable = tuple((item.name, item.problem) for item in self.catalogue.listings.values() if item.problem)
         return Summary(
             units=sum(map(len, self.units.values())),
@@ -212,9 +210,7 @@ class _Run:
         problems: list[tuple[str, str]] = []
         done = 0
         for task, answer in self.spread(examine, tasks):
-            evidences = _evidence_of(task, answer)
-            self.state.store_tables(evidences)
-            for evidence in evidences:
+            for evidence in self._stored(task, _evidence_of(task, answer)):
                 done += 1
                 name = f"{evidence.source}.{evidence.table.qualified_name}"
                 if evidence.problem:
@@ -222,6 +218,28 @@ class _Run:
                 if self.progress:
                     self.progress(done, total, name)
         return problems
+
+    def _stored(self, task: Examination, evidences: list[TableEvidence]) -> list[TableEvidence]:
+        """Store evidence, all together; one by one when that fails, so that a table that cannot be stored is alone."""
+        try:
+            self.state.store_tables(evidences)
+        except duckdb.Error as error:
+            if len(evidences) > 1:
+                return [stored for each in evidences for stored in self._stored(task, [each])]
+            unstored = with_problem(task, evidences[0].table, _told(error))
+            with self._passed_over(unstored.table.name, []):
+                self.state.store_tables([unstored])
+            return [unstored]
+        return evidences
+
+    @contextmanager
+    def _passed_over(self, name: str, problems: list[tuple[str, str]]) -> Iterator[None]:
+        """Whatever goes wrong within is named, and the run goes on. What is known stays, and the next run tries again:
+        a source may have gone away meanwhile."""
+        try:
+            yield
+        except Exception as error:
+            problems.append((name, _told(error)))
 
     def _family_rows(self) -> Iterable[dict[str, object]]:
         for name, units in self.units.items():
@@ -233,36 +251,68 @@ class _Run:
                         unit.rows,
                     )  # fmt: skip
 
-    def _relate_and_document(self) -> None:
+    def _relate_and_document(self) -> list[tuple[str, str]]:
         """What needs more than one table: joins, counters that disagree with what they count, data dictionaries. Only
-        tables that something new must be asked of are read."""
+        tables that something new must be asked of are read. Answers with what could not be done."""
         units = self._joinable()
         tables = list(units)
+        problems: list[tuple[str, str]] = []
         opened: set[JoinableTable] = set()
-        with open_connection() as connection, self.state.transaction():
+        unreadable: set[JoinableTable] = set()
+        with open_connection() as connection:
 
             def open_table(table: JoinableTable) -> None:
-                if table not in opened:
-                    source, view = self.catalogue.sources[table.reference.source], table.relation.strip('"')
+                if table in opened:
+                    return
+                source, view = self.catalogue.sources[table.reference.source], table.relation.strip('"')
+                try:
                     readable = make_unit_readable(connection, source, units[table], self.environment.state_folder, view)
                     if readable.relation != table.relation:
-                        connection.execute(f"CREATE VIEW {table.relation} AS FROM {readable.relation}")
-                    opened.add(table)
+                        connection.execute(f"CREATE OR REPLACE VIEW {table.relation} AS FROM {readable.relation}")
+                except Exception as error:
+                    unreadable.add(table)
+                    problems.append((str(table.reference), _told(error)))
+                    raise
+                opened.add(table)
 
-            changed = self.state.joins.changed()
-            relations = self._without_personal(relate(self.state.joins, connection, tables, open_table))
-            # Counters are compared again where they or the rows they count changed, or the join between the two.
-            recounted = self.state.store_relations(relations, self._out_of_reach()) | changed
-            recounted |= {_right_table(each) for each in relations if str(table_of(each.left[0])) in changed}
-            compared = [each for each in relations if _right_table(each) in recounted]
-            self.state.store_counters(counter_diagnostics(connection, tables, compared, open_table), list(recounted))
-            named = self.state.holders_of_column_names()
-            dictionaries = [table for table in tables if str(table.reference) in named]
-            for table in dictionaries:
-                open_table(table)
-            found = dictionary_documents(connection, tables, dictionaries)
-            self.state.store_documents([*self._stated_documents(), *found])
-            self.state.set_meta(RELATIONS_FOUND, json.dumps({"tables": len(tables)}))
+            def without_unreadable(step: Callable[[], None]) -> None:
+                """Take a step; when a table cannot be opened for it, again without that table."""
+                while True:
+                    known = len(unreadable)
+                    try:
+                        with self.state.transaction():
+                            return step()
+                    except Exception:
+                        if len(unreadable) == known:
+                            raise
+
+            def relate_tables() -> None:
+                readable = [table for table in tables if table not in unreadable]
+                out_of_reach = [*self._out_of_reach(), *(str(table.reference) for table in unreadable)]
+                changed = self.state.joins.changed()
+                relations = self._without_personal(relate(self.state.joins, connection, readable, open_table))
+                # Counters are compared again where they or the rows they count changed, or the join between the two.
+                recounted = self.state.store_relations(relations, out_of_reach) | changed
+                recounted |= {_right_table(each) for each in relations if str(table_of(each.left[0])) in changed}
+                compared = [each for each in relations if _right_table(each) in recounted]
+                counters = counter_diagnostics(connection, readable, compared, open_table)
+                self.state.store_counters(counters, list(recounted))
+
+            def collect_documents() -> None:
+                named = self.state.holders_of_column_names()
+                dictionaries = [each for each in tables if str(each.reference) in named and each not in unreadable]
+                for table in dictionaries:
+                    open_table(table)
+                found = dictionary_documents(connection, tables, dictionaries)
+                self.state.store_documents([*self._stated_documents(problems), *found])
+
+            with self._passed_over("relations", problems):
+                without_unreadable(relate_tables)
+            with self._passed_over("documents", problems):
+                without_unreadable(collect_documents)
+            if not problems:
+                self.state.set_meta(RELATIONS_FOUND, json.dumps({"tables": len(tables)}))
+        return problems
 
     def _without_personal(self, relations: list[Relation]) -> list[Relation]:
         """The relations without examples of values that fail to match, where these are of personal columns."""
@@ -309,7 +359,7 @@ class _Run:
         )
         return [row["reference"] for row in rows]
 
-    def _stated_documents(self) -> list[dict[str, Any]]:
+    def _stated_documents(self, problems: list[tuple[str, str]]) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         for name, listing in self.catalogue.listings.items():
             if listing.problem:
@@ -317,8 +367,15 @@ class _Run:
             settings = self.catalogue.sources[name].settings
             rows += source_documents(settings)
             for path in settings.documents:
-                rows += file_documents(name, Path(path), listing.tables)
+                with self._passed_over(str(path), problems):
+                    rows += file_documents(name, Path(path), listing.tables)
         return rows
+
+
+def _told(error: Exception) -> str:
+    """An error in one line; of one that nobody foresaw also what it is."""
+    text = next(iter(str(error).splitlines()), "")
+    return text if isinstance(error, CosetError) else f"{type(error).__name__}: {text}"
 
 
 def _right_table(relation: Relation) -> str:

@@ -110,7 +110,7 @@ def examine_each(task: Examination) -> Iterator[TableEvidence]:
                         evidence = with_problem(task, table, down)
                     else:
                         readable = make_unit_readable(connection, source, unit, task.state_folder, f"examined_{number}")
-                        evidence = _examine_table(task, source, table, readable)
+                        evidence = _examine_table(task, source, unit, readable)
                         joinable[number] = _joinable(task, unit, readable)
                 except CosetError as error:
                     evidence = with_problem(task, table, task.settings.redact(str(error)))
@@ -137,8 +137,9 @@ def _why_down(task: Examination, source: Source) -> str | None:
     return None
 
 
-def shares_token(source: Source, table: Table) -> bool:
-    """Whether the table's token is that of a file with other tables in it: a database, a dump, a workbook."""
+def shares_token(source: Source, unit: Unit) -> bool:
+    """Whether the unit's token is that of a file with other tables in it: a database, a dump, a workbook."""
+    table = unit.members[0] if unit.members else unit.table
     if table.kind in ("file", "sheet"):
         return table.kind == "sheet"
     token = source.change_token(table)
@@ -154,8 +155,8 @@ def make_unit_readable(
     return make_union_readable(connection, source, unit.table, unit.members, state_folder, view)
 
 
-def _examine_table(task: Examination, source: Source, table: Table, readable: Readable) -> TableEvidence:
-    relation, rows = readable.relation, readable.rows
+def _examine_table(task: Examination, source: Source, unit: Unit, readable: Readable) -> TableEvidence:
+    table, relation, rows = unit.table, readable.relation, readable.rows
     # Each step has a cursor of its own: DuckDB lets no new work begin on one that holds an unfinished result.
     cursor = readable.connection.cursor
     held = readable.sampled if readable.sampled is not None else rows
@@ -196,7 +197,7 @@ def _examine_table(task: Examination, source: Source, table: Table, readable: Re
         rows=rows,
         sampled=readable.sampled,
         token=readable.token,
-        digest=content_digest(readable, table) if readable.sampled is None and shares_token(source, table) else None,
+        digest=content_digest(readable, table) if readable.sampled is None and shares_token(source, unit) else None,
         duplicates=duplicates,
         passages=_passages(readable, table, profiles),
     )

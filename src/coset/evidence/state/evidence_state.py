@@ -7,6 +7,8 @@ run goes on from there. Knows how evidence is stored, not how it is found.
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +31,8 @@ from coset.relations.joins.column_values import key_of
 FILE_NAME = "state.duckdb"
 OWNED = ("columns", "paths", "value_groups", "group_values", "facets", "diagnostics", "duplicates", "documents")
 """The state's tables whose rows belong to one table of the environment."""
+WRITER_WAITS, READER_WAITS = 60.0, 1.0
+"""So many seconds an open state is waited for: readers (a web page, say) have it for a moment, a writer may be long."""
 LEAST_NAMES = 3
 HASHED_BY = "hashed_by"
 RELATIONS_FOUND = "relations"
@@ -291,16 +295,25 @@ def family_row(
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-    try:
-        connection = duckdb.connect(str(path), read_only=read_only, config={"enable_external_access": "false"})
-        # In a notebook or a terminal DuckDB would draw a bar of its own into our output.
-        connection.execute("SET enable_progress_bar = false")
-        return connection
-    except duckdb.IOException as error:
-        if "lock" in str(error).lower():
-            raise CosetError(
-                "the evidence state is in use by another coset that is writing it: try again later"
-            ) from None
-        raise CosetError(f"the evidence state cannot be opened: delete '{path}' and run `coset comprehend`") from error
-    except duckdb.Error as error:
-        raise CosetError(f"the evidence state cannot be opened: delete '{path}' and run `coset comprehend`") from error
+    ends = time.monotonic() + (WRITER_WAITS if not read_only else READER_WAITS)
+    while True:
+        try:
+            connection = duckdb.connect(str(path), read_only=read_only, config={"enable_external_access": "false"})
+            # In a notebook or a terminal DuckDB would draw a bar of its own into our output.
+            connection.execute("SET enable_progress_bar = false")
+            return connection
+        except duckdb.Error as error:
+            if "lock" not in str(error).lower() or not isinstance(error, duckdb.IOException):
+                raise _unopened(path, read_only) from error
+            if time.monotonic() > ends:
+                raise CosetError("the evidence state is in use by another coset: try again later") from None
+            time.sleep(0.02)
+
+
+def _unopened(path: Path, read_only: bool) -> CosetError:
+    """Why a state cannot be opened. Only of one that is damaged is it said to make it anew."""
+    if not os.access(path if path.exists() else path.parent, os.R_OK if read_only else os.W_OK) or not (
+        read_only or os.access(path.parent, os.W_OK)
+    ):
+        return CosetError(f"the evidence state '{path}' may not be {'read' if read_only else 'written'} by this user")
+    return CosetError(f"the evidence state cannot be opened: move '{path}' away and run `coset comprehend`")

@@ -7,6 +7,7 @@ of text for arrays.
 Some types depend on the values, because PostgreSQL's type holds more than DuckDB's. `Facts` are what the first pass
 over the file learns of a column:
 - numeric without precision: DECIMAL of the digits found, at most 38; NaN, infinity or more digits make it DOUBLE.
+- integers: the next wider type when a value outgrows its own, as dumps that other programs wrote may have it.
 - timestamp: text when a year is beyond DuckDB's last, 294246.
 - arrays: T[], or JSON when one of them has several dimensions.
 An interval is text that casts to INTERVAL, because Parquet has neither negative intervals nor microseconds in them.
@@ -39,6 +40,8 @@ _TYPES = {
 }  # fmt: skip
 _NUMBERS = {"SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"}
 _PADDED = {"character", "char", "bpchar", "nchar", "national character", "national char"}
+_INTEGERS = ("SMALLINT", "INTEGER", "BIGINT", "DECIMAL(38,0)")
+_LARGEST = {"SMALLINT": 2**15 - 1, "INTEGER": 2**31 - 1, "BIGINT": 2**63 - 1, "DECIMAL(38,0)": 10**38 - 1}
 _TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP WITH TIME ZONE"}
 
 _WIDEST_DECIMAL = 38
@@ -57,12 +60,15 @@ class Facts:
     """A value that the plain DuckDB type does not hold."""
     nested: bool = False
     """An array of several dimensions."""
+    largest: int = 0
+    """The largest integer by its amount, where one was seen that may be too large for its type."""
 
     def merge(self, other: Facts) -> None:
         self.integer_digits = max(self.integer_digits, other.integer_digits)
         self.scale = max(self.scale, other.scale)
         self.beyond |= other.beyond
         self.nested |= other.nested
+        self.largest = max(self.largest, other.largest)
 
 
 def _base(type_: PgType) -> str:
@@ -96,6 +102,9 @@ def duckdb_type(type_: PgType, facts: Facts) -> str:
     base = _base(type_)
     if base == "DECIMAL":
         base = _decimal(type_, facts)
+    elif base in _INTEGERS:
+        wider = _INTEGERS[_INTEGERS.index(base) :]
+        base = next((each for each in wider if facts.largest <= _LARGEST[each]), "VARCHAR")
     elif base in _TIMESTAMPS and facts.beyond:
         base = "VARCHAR"
     return base + ("[]" if type_.array else "")
@@ -120,6 +129,9 @@ def always_watched(type_: PgType) -> bool:
 
 _NESTED = re.compile(rb"\{\{")
 _NOT_A_NUMBER = (re.compile(rb"NaN"), re.compile(rb"nan"))
+_MANY_DIGITS = {
+    "SMALLINT": re.compile(rb"\d{5}"), "INTEGER": re.compile(rb"\d{10}"), "BIGINT": re.compile(rb"\d{19}")
+}  # fmt: skip
 _AFTER_LAST_YEAR = re.compile(rb"2942[4-9]\d-")
 
 
@@ -130,6 +142,8 @@ def suspects(type_: PgType) -> tuple[re.Pattern[bytes], ...]:
     nested = (_NESTED,) if type_.array else ()
     if base == "DECIMAL":
         return (*nested, *_NOT_A_NUMBER)
+    if base in _MANY_DIGITS:
+        return (*nested, _MANY_DIGITS[base])
     return (*nested, _AFTER_LAST_YEAR) if base in _TIMESTAMPS else nested
 
 
@@ -145,6 +159,10 @@ def observe(type_: PgType, values: pa.Array, facts: Facts) -> None:
     base = _base(type_)
     if base == "DECIMAL":
         _observe_decimals(values, facts)
+    elif base in _MANY_DIGITS:
+        long = values.filter(pc.match_substring_regex(values, _MANY_DIGITS[base].pattern.decode()))
+        amounts = (abs(int(text)) for text in long.to_pylist() if re.fullmatch(r"\s*[+-]?\d{1,4000}\s*", text))
+        facts.largest = max(facts.largest, *amounts, 0)
     elif base in _TIMESTAMPS:
         facts.beyond |= _any(pc.match_substring_regex(values, _LAST_YEARS))
 

@@ -1,0 +1,157 @@
+"""Nothing that goes wrong with one table, family, document or join ends a comprehension: it is named, the rest goes on."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import bson
+import duckdb
+import pytest
+
+from coset.environment.configuration import load_environment
+from coset.errors import CosetError
+from coset.evidence import comprehend as comprehension
+from coset.evidence.comprehend import Summary, comprehend
+from coset.evidence.state import EvidenceState
+from coset.evidence.state import evidence_state as state_module
+from coset.evidence.work import here
+from coset.session.query_session import QuerySession
+
+
+def run(folder: Path) -> Summary:
+    return comprehend(load_environment(folder), spread=here)
+
+
+def environment_of(folder: Path, **locations: str) -> Path:
+    lines = [f"  {name}: {{location: {location}}}" for name, location in locations.items()]
+    (folder / "coset.yaml").write_text("\n".join(["sources:", *lines]))
+    return folder
+
+
+def test_two_families_of_one_pattern_are_each_read_whole(tmp_path: Path):
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
+        for year in (2018, 2019, 2020):
+            connection.execute(f"CREATE TABLE events_{year} AS SELECT i AS id, i * 2 AS amount FROM range(10) t(i)")
+        for year in (2021, 2022, 2023):
+            connection.execute(
+                f"CREATE TABLE events_{year} AS SELECT 'u' || i AS user_name, 'x' AS label, {year} AS at FROM range(5) t(i)"
+            )
+    environment_of(tmp_path, log="log.duckdb")
+    assert run(tmp_path).problems == ()
+    with EvidenceState.read(load_environment(tmp_path).state_folder) as state:
+        families = state.rows("SELECT reference, len(members) AS members, rows FROM families ORDER BY reference")
+    assert [(row["reference"], row["members"], row["rows"]) for row in families] == [
+        ("log/main/events_{}_with_id", 3, 30),
+        ("log/main/events_{}_with_user_name", 3, 15),
+    ]
+    with QuerySession(load_environment(tmp_path)) as session:
+        assert session.sql("SELECT count(*), sum(amount) FROM log.events_all_tables_with_id").rows() == [(30, 270)]
+        told = session.sql("SELECT count(*), count(DISTINCT table_name) FROM log.events_all_tables_with_user_name")
+        assert told.rows() == [(15, 3)]
+        with pytest.raises(CosetError, match="events_all_tables"):
+            session.sql("SELECT count(*) FROM log.events_all_tables")
+
+
+def test_a_family_of_a_mongodump_is_read(tmp_path: Path):
+    folder = tmp_path / "dump" / "shop"
+    folder.mkdir(parents=True)
+    for year in (2022, 2023, 2024):
+        documents = [{"_id": n, "amount": n * 1.5, "day": f"{year}-01-01"} for n in range(20)]
+        (folder / f"orders_{year}.bson").write_bytes(b"".join(bson.encode(each) for each in documents))
+    environment_of(tmp_path, shop="dump/shop")
+    assert run(tmp_path).problems == ()
+    with EvidenceState.read(load_environment(tmp_path).state_folder) as state:
+        assert [(row["name"], row["rows"]) for row in state.rows("SELECT name, rows FROM tables")] == [
+            ("orders_{}", 60)
+        ]
+
+
+def small(tmp_path: Path) -> Path:
+    (tmp_path / "orders.csv").write_text("id,customer\n" + "".join(f"{n},C{n % 20:03}\n" for n in range(200)))
+    (tmp_path / "customers.csv").write_text("code,city\n" + "".join(f"C{n:03},Basel\n" for n in range(20)))
+    (tmp_path / "parts.csv").write_text("part,weight\n" + "".join(f"P{n},{n}\n" for n in range(20)))
+    return environment_of(tmp_path, shop=".")
+
+
+def test_a_table_that_cannot_be_stored_is_named_and_the_others_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = small(tmp_path)
+    real = EvidenceState.store_tables
+
+    def failing(self: EvidenceState, evidences: list) -> None:
+        if any(each.table.name == "parts" and not each.problem for each in evidences):
+            raise duckdb.ConstraintException("duplicate key")
+        real(self, evidences)
+
+    monkeypatch.setattr(EvidenceState, "store_tables", failing)
+    summary = run(folder)
+    assert [name for name, _ in summary.problems] == ["shop.parts"]
+    with EvidenceState.read(load_environment(folder).state_folder) as state:
+        known = {row["name"]: row["problem"] for row in state.rows("SELECT name, problem FROM tables")}
+    assert known["orders"] is None and "duplicate key" in known["parts"]
+
+
+def test_a_table_that_goes_away_while_relating_costs_only_its_own_relations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = small(tmp_path)
+    real = comprehension.relate
+
+    def relate(memory, connection, tables, open_table):
+        for table in tables:
+            if table.reference.table == "parts":
+                (folder / "parts.csv").unlink()
+                open_table(table)
+        return real(memory, connection, tables, open_table)
+
+    monkeypatch.setattr(comprehension, "relate", relate)
+    summary = run(folder)
+    assert [name for name, _ in summary.problems] == ["shop/parts"] and summary.relations > 0
+
+
+def test_a_document_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = small(tmp_path)
+    (folder / "notes.txt").write_text("Weights are in grams.")
+    (folder / "coset.yaml").write_text("sources:\n  shop: {location: ., documents: [notes.txt]}\n")
+
+    def broken(*_: object) -> list:
+        raise ValueError("no end of file")
+
+    monkeypatch.setattr(comprehension, "file_documents", broken)
+    summary = run(folder)
+    assert [(Path(name).name, problem) for name, problem in summary.problems] == [
+        ("notes.txt", "ValueError: no end of file")
+    ]
+    assert summary.relations > 0
+
+
+def test_a_writer_waits_for_readers_that_have_the_state_for_a_moment(tmp_path: Path):
+    state = tmp_path / "state"
+    EvidenceState.open(state).close()
+    # Another process, as a web page is: within one process DuckDB shares a file.
+    pid = os.fork()
+    if pid == 0:
+        with EvidenceState.read(state):
+            (tmp_path / "reading").touch()
+            time.sleep(0.5)
+        os._exit(0)
+    while not (tmp_path / "reading").exists():
+        time.sleep(0.01)
+    EvidenceState.open(state).close()
+    os.waitpid(pid, 0)
+
+
+def test_a_state_that_may_not_be_written_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    state = tmp_path / "state"
+    EvidenceState.open(state).close()
+    monkeypatch.setattr(state_module.os, "access", lambda path, mode: mode != os.W_OK)
+
+    def refused(*_: object, **__: object) -> None:
+        raise duckdb.IOException("IO Error: Cannot open file: Permission denied")
+
+    monkeypatch.setattr(state_module.duckdb, "connect", refused)
+    with pytest.raises(CosetError, match="may not be written by this user"):
+        EvidenceState.open(state)
