@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from coset.routing.materialise import materialise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from view_company import EVIL, GivenScores, company, demanding, inventory, no_demand, objects
@@ -13,7 +14,6 @@ from view_company import EVIL, GivenScores, company, demanding, inventory, no_de
 from coset.errors import CosetError, UserError
 from coset.evidence.state import EvidenceState
 from coset.routing.cost import cost
-from coset.routing.materialise import materialise
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.request import Anchor
 from coset.routing.view_json import view_json

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
+from coset.routing.materialise import materialise
 from view_company import GivenScores, demanding, inventory, no_demand, objects
 
 from coset.environment.configuration import load_environment
@@ -18,7 +19,6 @@ from coset.routing.choice import ChoiceSettings, choose
 from coset.routing.cost import cost
 from coset.routing.details import Width, view_column
 from coset.routing.facts import ColumnFacts, RoleFacts, ValuesFacts
-from coset.routing.materialise import materialise
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.request import Anchor
 from coset.routing.view import Cleaning, Role, ViewColumn

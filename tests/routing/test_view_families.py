@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from coset.routing.making import _members
 
 from coset.answering.checks import Proposal, run_checks
 from coset.environment.configuration import load_environment
@@ -14,7 +15,6 @@ from coset.evidence.comprehend import comprehend
 from coset.evidence.state import EvidenceState
 from coset.evidence.work import here
 from coset.routing.anchors import AnchorIndex, build_value_index, look_up
-from coset.routing.making import _members
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.table_details import family_line, naming_column
 from coset.session.query_session import QuerySession

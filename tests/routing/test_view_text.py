@@ -6,13 +6,13 @@ import re
 
 import duckdb
 import pytest
+from coset.routing.materialise import materialise
 from hypothesis import given
 from hypothesis import strategies as st
 from view_company import GivenScores, company, inventory, no_demand, objects
 
 from coset.routing.cost import cost, lines_cost
 from coset.routing.data_as_text import literal, one_line, runnable
-from coset.routing.materialise import materialise
 from coset.routing.request import Anchor
 from coset.routing.sql_names import as_list, equality, name, qualified
 from coset.routing.view_text import HEADER, percent, view_text

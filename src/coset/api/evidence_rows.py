@@ -17,9 +17,9 @@ from coset.identities.inventory import Inventory
 from coset.identities.store import IdentityStore
 from coset.routing.data_as_text import runnable
 from coset.routing.details import Width, view_relation
-from coset.routing.draft import Draft
 from coset.routing.facts import RelationFacts
 from coset.routing.objects_of_state import StateObjects
+from coset.routing.view_parts import ViewParts
 
 RELATION_SCHEMA = pa.schema(
     [("reference", pa.string()), ("left", pa.string()), ("right", pa.string()), ("condition", pa.string()),
@@ -48,7 +48,7 @@ def relations_table(objects: StateObjects, about: str | None, least: float) -> p
     wanted = objects.relations if about is None else _touching(objects, about)
     chosen = [relation for relation in wanted if relation.confidence >= least]
     chosen.sort(key=lambda relation: (-relation.confidence, relation.reference))
-    draft = Draft(objects, Width(), {}, {})
+    draft = ViewParts(objects, Width(), {}, {})
     rows = []
     for relation in chosen:
         shown = view_relation(relation, draft.sql_names([relation.left_table, relation.right_table]), in_plan=False)

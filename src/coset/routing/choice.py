@@ -1,8 +1,9 @@
 """What a question wants of an environment, before any budget: which objects, for which reason, in which order.
 
-In: demand, anchors, scores, and the facts of the environment. Out: `Wanted`: columns with the reasons why, the
-strongest first, each demanded identity with the object that covers it, and the competitor of each. Every tie is broken
-by reference. Knows nothing of cost or text.
+In: demand, anchors, scores, and the facts of the environment. Out: a `Selection`: columns with the reasons why, the
+strongest first, each demanded identity with the object that covers it, the competitor of each, and the order in which
+tables are told of. Copies of other tables are not selected, unless the question names them. Every tie is broken by
+reference. Knows nothing of cost or text.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Pick:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Selection:
     """`picks` by falling need; `competitors` beside them; `rest` are relevant columns without a reason of their own."""
 
     matched: bool
@@ -71,6 +72,8 @@ class Wanted:
     rest: tuple[Pick, ...] = ()
     tables: dict[str, float] = field(default_factory=dict)
     """The relevance of every table that is looked at."""
+    order: tuple[str, ...] = ()
+    """Tables, the likeliest first: those that are named, then as ranked."""
     demanded: tuple[tuple[Coordinate, str, float], ...] = ()
     unfound: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
@@ -85,17 +88,29 @@ def choose(
     objects: StateObjects,
     inventory: Inventory,
     settings: ChoiceSettings,
-) -> Wanted:
+) -> Selection:
     """The wanted objects of one question."""
     _check(scores)
     demanded = demanded_identities(demand, inventory, settings.demanded)
-    sure = [anchor for anchor in anchors if _is_sure(anchor, settings)]
+    named = _named_tables(anchors, objects, settings)
+    sure = [
+        anchor for anchor in anchors if _is_sure(anchor, settings) and not _is_copy(anchor.reference, objects, named)
+    ]
     # That some text mentions a name proves nothing: texts mention everything.
     proven = any(anchor.kind == "name" or anchor.value is not None for anchor in sure)
     if not proven and not _is_near(scores, settings):
-        return Wanted(False, demanded=demanded, unfound=scores.unfound)
-    tables = _tables(sure, scores, objects, settings)
-    objects.load(tables)
+        return Selection(False, demanded=demanded, unfound=scores.unfound)
+    tables = {
+        table: score
+        for table, score in _tables(sure, scores, objects, settings).items()
+        if not _is_copy(table, objects, named)
+    }
+    order = tuple(
+        table
+        for table in dict.fromkeys((*named, *scores.order, *sorted(tables, key=lambda each: (-tables[each], each))))
+        if table in objects.tables and not _is_copy(table, objects, named)
+    )[: settings.tables]
+    objects.load((*tables, *order))
     columns = {column.reference: column for table in tables for column in _own_facts(objects.columns(table))}
     strength = {reference: scores.columns.get(reference, 0.0) for reference in columns}
     reasons: dict[str, list[Why]] = {}
@@ -122,24 +137,41 @@ def choose(
             want(best.reference, "context")
             strength[best.reference] = max(strength[best.reference], settings.relevant * score)
 
-    def order(references: Sequence[str]) -> list[str]:
+    def by_strength(references: Sequence[str]) -> list[str]:
         return sorted(references, key=lambda each: (-strength[each], each))
 
-    picks = tuple(Pick(columns[each], strength[each], tuple(reasons[each])) for each in order(list(reasons)))
+    picks = tuple(Pick(columns[each], strength[each], tuple(reasons[each])) for each in by_strength(list(reasons)))
     competitors = _competitors(picks, columns, strength, settings)
     taken = set(reasons) | {each.column.reference for each in competitors}
     rest = [each for each in columns if each not in taken and strength[each] >= settings.relevant]
-    return Wanted(
+    return Selection(
         matched=True,
         picks=picks,
         competitors=competitors,
-        rest=tuple(Pick(columns[each], strength[each], ("context",)) for each in order(rest)),
+        rest=tuple(Pick(columns[each], strength[each], ("context",)) for each in by_strength(rest)),
         tables=tables,
+        order=order,
         demanded=demanded,
         covered=covered,
         unfound=scores.unfound,
         unread=scores.unread,
     )
+
+
+def _named_tables(anchors: Sequence[Anchor], objects: StateObjects, settings: ChoiceSettings) -> tuple[str, ...]:
+    """Tables whose own name the question has as it is written."""
+    found = [
+        anchor.reference
+        for anchor in anchors
+        if anchor.kind == "name" and anchor.match == "exact" and anchor.score >= settings.name
+    ]
+    return tuple(dict.fromkeys(each for each in found if each in objects.tables))
+
+
+def _is_copy(reference: str, objects: StateObjects, named: Sequence[str]) -> bool:
+    """Whether it lies in a copy or leftover that the question does not name."""
+    table = objects.table_of(reference)
+    return table is not None and table not in named and objects.knowledge.original(table) != table
 
 
 def _is_near(scores: Ranked, settings: ChoiceSettings) -> bool:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from coset.evidence.column_expressions import column_kind
-from coset.routing.data_as_text import CUT, SHOWN, literal, one_line
+from coset.routing.data_as_text import CUT, SHOWN, literal, one_line, runnable
 from coset.routing.facts import ColumnFacts, RelationFacts, RoleFacts
 from coset.routing.shorthands import Shorthands
 from coset.routing.sql_names import equality, name, qualified
@@ -21,7 +21,7 @@ from coset.routing.view import Cleaning, Role, ViewColumn, ViewRelation, Why
 
 Depth = Literal["name", "short", "full"]
 DEPTHS: tuple[Depth, ...] = ("name", "short", "full")
-SHORT_VALUES, SHORT_DESCRIPTION = 80, 80
+SHORT_VALUES, SHORT_DESCRIPTION, SHORT_READING, SHORT_CODES = 80, 80, 40, 200
 MOST_EXPRESSION = 1_500
 """An expression longer than this is not shown, never cut; it can be recovered."""
 RARE_EXPRESSION = 100
@@ -58,7 +58,8 @@ def view_column(
 ) -> ViewColumn:
     """A column at some depth. `anchored` are stored values that the question named: they are always shown."""
     if depth == "name" and column.kind == "column":
-        return ViewColumn(column.reference, column.kind, column.expression, column.type, why, score)
+        reading = one_line(column.reading, SHORT_READING)
+        return ViewColumn(column.reference, column.kind, column.expression, column.type, why, score, reading=reading)
     full = depth == "full"
     said = one_line(column.said, width.description)
     described = one_line(column.description, width.description if full else SHORT_DESCRIPTION)
@@ -72,6 +73,8 @@ def view_column(
         entity=_role(column.roles.get("entity"), reasons=full),
         attribute=_role(column.roles.get("attribute"), reasons=full),
         description=_description(said, described, column, full=full),
+        reading=one_line(column.reading, width.description if full else SHORT_READING),
+        codes=_codes(column, width.values if full else SHORT_CODES),
         values=values_text(column, width.values if full else SHORT_VALUES, anchored),
         nulls=column.nulls if column.nulls else None,
         distinct=column.distinct,
@@ -88,6 +91,23 @@ def _description(said: str, described: str, column: ColumnFacts, *, full: bool) 
     if column.coverage is not None:
         parts.append(f"in {column.coverage:.0%} of rows")
     return "; ".join(parts)
+
+
+def _codes(column: ColumnFacts, most: int) -> str:
+    """What codes stand for, those that the column holds first; and the table that says so."""
+    held = {value: number for number, (value, _) in enumerate(column.values.values)} if column.values else {}
+    ordered = sorted(column.labels, key=lambda pair: held.get(pair[0], len(held)))
+    if held and column.values is not None and column.values.complete:
+        ordered = [pair for pair in ordered if pair[0] in held] or ordered
+    parts: list[str] = []
+    for code, label in ordered:
+        part = f"{literal(code, 24)} {one_line(label, 50)}"
+        if parts and sum(map(len, parts)) + len(part) > most:
+            parts.append(CUT)
+            break
+        parts.append(part)
+    told = [", ".join(parts)] if parts else []
+    return "; ".join([*told, f"list: {runnable(column.decoded_by)}"] if column.decoded_by else told)
 
 
 def _role(role: RoleFacts | None, *, reasons: bool) -> Role | None:

@@ -101,6 +101,12 @@ class ColumnFacts:
     cleaning: tuple[Cleaning, ...] = ()
     coverage: float | None = None
     """Of a path or facet: the share of rows that have it."""
+    reading: str = ""
+    """What it is in plain words, where its name does not say so."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """(code, what it stands for)."""
+    decoded_by: str = ""
+    """The table that says what its codes stand for, as SQL names it, with the columns and rows that do."""
     roles: dict[Coordinate, RoleFacts] = field(default_factory=dict)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from coset.errors import UserError
 from coset.evidence.state import EvidenceState
 from coset.evidence.state.evidence_state import FILE_NAME
 from coset.identities.inventory import Coordinate
+from coset.identities.words import words_of
 from coset.routing.facts import (
     ColumnFacts,
     DocumentFacts,
@@ -31,11 +33,13 @@ from coset.routing.facts import (
     TableFacts,
 )
 from coset.routing.facts_of_columns import columns_of_tables, roles_of
+from coset.routing.knowledge import CodeList, Knowledge, knowledge_of
 from coset.routing.sql_names import table_name
 from coset.routing.summaries_of_state import digest_of, roles_played, shorthands_of
 from coset.routing.view import ViewColumn, ViewRelation
 
 KEPT_DOCUMENTS = 2_000
+FIRST_COLUMNS = 8
 KEPT_LINES = 100_000
 
 
@@ -55,6 +59,8 @@ class StateObjects:
         self.shown_relations: dict[tuple[object, ...], ViewRelation] = {}
         self.names_used: dict[tuple[object, ...], tuple[str, ...]] = {}
         """The short names that a column's line has, kept likewise."""
+        self.prefixes: dict[tuple[object, ...], Any] = {}
+        """The prefix of views by its budget: no question changes it."""
         with self.reading() as state:
             self.digest = digest_of(state)
             self.sources = _sources(state)
@@ -64,6 +70,8 @@ class StateObjects:
             self.source_documents = _source_documents(state)
             self.played = roles_played(state)
             self.shorthands = shorthands_of(state)
+            self.knowledge: Knowledge = knowledge_of(state)
+            self.first_columns = _first_columns(state)
             self.columns_in_all = state.count("columns")
             self.inner_in_all = state.count("paths") + state.count("facets")
         self.relations_of: dict[str, tuple[RelationFacts, ...]] = _by_table(self.relations)
@@ -110,8 +118,36 @@ class StateObjects:
             return
         with self.reading() as state:
             hidden = {name for name in missing if self.tables[name].schema_only}
-            self._columns |= columns_of_tables(state, missing, hidden, self.notes)
+            found = columns_of_tables(state, missing, hidden, self.notes)
+            self._columns |= {table: tuple(map(self._with_knowledge, columns)) for table, columns in found.items()}
             self._roles |= roles_of(state, missing)
+
+    def reading_of(self, table: str) -> str:
+        """What a row of a table is in plain words, where its name does not say so."""
+        known = self.knowledge.readings.get(table)
+        if known is None or set(words_of(known.text)) <= set(words_of(self.tables[table].name)):
+            return ""
+        return known.text
+
+    def _with_knowledge(self, column: ColumnFacts) -> ColumnFacts:
+        """A column with its reading and what its codes stand for."""
+        known = self.knowledge.readings.get(column.reference)
+        reading = known.text if known and not set(words_of(known.text)) <= set(words_of(column.name)) else ""
+        hides = self.tables[column.table].schema_only or bool(column.personal)
+        labels = () if hides else self.knowledge.labels.get(column.reference, ())
+        lists = [each for each in self.knowledge.code_lists.get(column.reference, ()) if each.status != "outdated"]
+        decoded = self._decoding(lists[0]) if lists else ""
+        if not reading and not labels and not decoded:
+            return column
+        return replace(column, reading=reading, labels=labels, decoded_by=decoded)
+
+    def _decoding(self, codes: CodeList) -> str:
+        table = self.tables.get(codes.list_reference)
+        if table is None:
+            return ""
+        where = f" WHERE {codes.condition}" if codes.condition else ""
+        code, label = (each.rpartition(".")[2] for each in (codes.code_column, codes.label_column))
+        return f"{table.sql_name}({code}, {label}){where}"
 
     def table_of(self, reference: str) -> str | None:
         """The table that a reference lies in, itself if it is one."""
@@ -217,6 +253,14 @@ def _tables(state: EvidenceState, sources: dict[str, SourceFacts]) -> dict[str, 
             duplicates_key=key,
         )
     return found
+
+
+def _first_columns(state: EvidenceState) -> dict[str, tuple[str, ...]]:
+    """Of each table, the names of its first columns."""
+    rows = state.rows(
+        f"SELECT table_reference, list(name ORDER BY position)[:{FIRST_COLUMNS}] AS names FROM columns GROUP BY 1"
+    )
+    return {row["table_reference"]: tuple(row["names"]) for row in rows}
 
 
 def _relations(state: EvidenceState) -> tuple[RelationFacts, ...]:

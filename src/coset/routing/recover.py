@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 from coset.errors import UserError
 from coset.evidence.lookup import resolve
+from coset.routing.budgets import RECOVERED
 from coset.routing.cost import cost, lines_cost
 from coset.routing.data_as_text import literal, one_line, percent, runnable
 from coset.routing.details import Width, view_relation
-from coset.routing.draft import Draft
 from coset.routing.facts import ColumnFacts, DocumentFacts, RelationFacts
 from coset.routing.objects_of_state import StateObjects
+from coset.routing.view_parts import ViewParts
 from coset.routing.view_text import column_line, other_join_line, table_lines
 
-DEFAULT_BUDGET = 2_000
 LEAST_BUDGET = 60
 SHOWN_MEMBERS = 200
 LETTERS_A_LINE = 200
@@ -54,7 +54,7 @@ def more(left_out: int) -> str:
     return f"and {left_out:,} more lines: give a larger budget"
 
 
-def recover(objects: StateObjects, written: str, budget: int = DEFAULT_BUDGET) -> Recovered:
+def recover(objects: StateObjects, written: str, budget: int = RECOVERED) -> Recovered:
     """All that is known of what `written` refers to, within the budget."""
     wanted = written.strip()
     if not wanted:
@@ -242,5 +242,5 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(one_line(text, max(1, len(text))), LETTERS_A_LINE) or []
 
 
-def _draft(objects: StateObjects) -> Draft:
-    return Draft(objects, Width(values=400, description=600), {}, {}, shortens=False)
+def _draft(objects: StateObjects) -> ViewParts:
+    return ViewParts(objects, Width(values=400, description=600), {}, {}, shortens=False)

@@ -7,7 +7,7 @@ nothing was found for. Nothing else of the question reaches the view.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -55,6 +55,10 @@ class Ranked(Protocol):
     def tables(self) -> Mapping[str, float]: ...
     @property
     def columns(self) -> Mapping[str, float]: ...
+    @property
+    def order(self) -> Sequence[str]:
+        """Tables, the likeliest first, beyond those that have a score; empty where scores alone say it."""
+
     @property
     def nearness(self) -> float | None:
         """How near the question and its words are to any object, beside no other; None where that is not known."""

@@ -16,18 +16,19 @@ from coset.environment.configuration import Environment
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.identities.model import load_model
 from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
-from coset.routing.choice import ChoiceSettings, Wanted, choose
+from coset.routing.budgets import DETAILS, Budget
+from coset.routing.choice import ChoiceSettings, Selection, choose
 from coset.routing.explanation import Explanation
 from coset.routing.index import RoutingIndex
 from coset.routing.index_store import load_index
-from coset.routing.materialise import DEFAULT_BUDGET, materialise
 from coset.routing.model import RoutingModel, load_routing_model
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.question import encode_question
 from coset.routing.ranking_features import candidates
-from coset.routing.request import Demand
+from coset.routing.request import Anchor, Demand
 from coset.routing.spoken_of import Vocabulary, role_words, without_chance
 from coset.routing.view import EvidenceView
+from coset.routing.view_builder import in_order_of_score, view_of
 from coset.session.query_session import QuerySession
 
 SCORED = 400
@@ -41,6 +42,8 @@ class Scores:
 
     tables: dict[str, float]
     columns: dict[str, float]
+    order: tuple[str, ...] = ()
+    """Tables, the likeliest first."""
     nearness: float | None = None
     """How near the question and its words are to the nearest objects. Scores weigh objects against each other; this
     alone says whether any is near."""
@@ -57,6 +60,9 @@ class _Request:
     demand: Demand
     found: FoundAnchors
     scores: Scores
+    anchors: list[Anchor]
+    """Those of `found`, the surest first."""
+    selection: Selection
 
 
 class Router:
@@ -72,19 +78,16 @@ class Router:
         """The router of an environment. With a session, values that are not held are searched at their source."""
         return cls(environment, load_routing_model(load_model(environment.identities_file)), session)
 
-    def view(self, question: str, budget: int = DEFAULT_BUDGET) -> EvidenceView:
-        """The evidence view of a question, whose text costs at most `budget` tokens."""
-        request = self._request(question)
-        return materialise(
-            request.demand, request.found.anchors, request.scores, self.objects, self.inventory, budget, self.settings
-        )
+    def view(self, question: str, budget: int = DETAILS, *, directory: bool = True) -> EvidenceView:
+        """The evidence view of a question: details that cost at most `budget` tokens, after the prefix that all
+        questions share unless `directory` is False."""
+        return self._view(self._request(question), Budget.of(budget, directory=directory))
 
-    def explain(self, question: str, budget: int = DEFAULT_BUDGET) -> Explanation:
+    def explain(self, question: str, budget: int = DETAILS, *, directory: bool = True) -> Explanation:
         """The view with how it came about."""
         request = self._request(question)
-        demand, found, scores = request.demand, request.found, request.scores
-        view = materialise(demand, found.anchors, scores, self.objects, self.inventory, budget, self.settings)
-        wanted = choose(demand, found.anchors, scores, self.objects, self.inventory, self.settings)
+        view = self._view(request, Budget.of(budget, directory=directory))
+        demand, found, scores, selection = request.demand, request.found, request.scores, request.selection
         weights = np.asarray(demand.requirements, dtype=float).reshape(-1)
         order = np.argsort(-weights, kind="stable")[:5]
         return Explanation(
@@ -92,16 +95,20 @@ class Router:
             requirements=tuple((int(number), float(weights[number])) for number in order),
             demand=self._strongest_demand(demand),
             covered=tuple(
-                (coordinate, identity, wanted.covered.get((coordinate, identity)))
-                for coordinate, identity, _ in wanted.demanded
+                (coordinate, identity, selection.covered.get((coordinate, identity)))
+                for coordinate, identity, _ in selection.demanded
             ),
             anchors=tuple(found.anchors),
             tables=_strongest(scores.tables),
             columns=_strongest(scores.columns),
-            fell_out=self._fell_out(wanted, scores, view),
+            fell_out=self._fell_out(selection, scores, view),
             not_searched=tuple((each.reference, each.reason) for each in found.not_searched),
             note=found.note,
         )
+
+    def _view(self, request: _Request, budget: Budget) -> EvidenceView:
+        description = getattr(self.environment, "description", "") or ""
+        return view_of(request.selection, request.anchors, self.objects, budget, description)
 
     def _read(self) -> None:
         """The environment's facts and indexes, from the state."""
@@ -131,7 +138,10 @@ class Router:
         columns = {
             self.index.columns[ranking.columns[place]]: float(ranking.column_scores[place]) for place in strongest
         }
-        return _Request(demand, found, Scores(tables, columns, spoken.strength, spoken.told, found.unread))
+        scores = Scores(tables, columns, (), spoken.strength, spoken.told, found.unread)
+        anchors = in_order_of_score(found.anchors)
+        selection = choose(demand, anchors, scores, self.objects, self.inventory, self.settings)
+        return _Request(demand, found, scores, anchors, selection)
 
     def _strongest_demand(self, demand: Demand) -> tuple[tuple[str, str, float], ...]:
         found = [
@@ -141,7 +151,7 @@ class Router:
         ]
         return tuple(sorted(found, key=lambda each: (-each[2], each[0], each[1]))[:EXPLAINED])
 
-    def _fell_out(self, wanted: Wanted, scores: Scores, view: EvidenceView) -> tuple[tuple[str, float, str], ...]:
+    def _fell_out(self, wanted: Selection, scores: Scores, view: EvidenceView) -> tuple[tuple[str, float, str], ...]:
         """The strongest columns that the view does not show, each with why."""
         shown = view.references
         fitting = {pick.column.reference for pick in (*wanted.picks, *wanted.competitors, *wanted.rest)}

@@ -13,10 +13,11 @@ import re
 from coset.errors import UserError
 from coset.evidence.state import EvidenceState
 from coset.routing.anchors.text_forms import stem
+from coset.routing.budgets import RECOVERED
 from coset.routing.data_as_text import literal, one_line
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.passages import excerpt
-from coset.routing.recover import DEFAULT_BUDGET, Recovered, bounded
+from coset.routing.recover import Recovered, bounded
 from coset.routing.word_index import COMMON
 
 MOST_WORDS, MOST_FOUND, LETTERS = 12, 60, 300
@@ -44,7 +45,7 @@ _NAMED = (
 """Everything that has a name: a column by its own and its table's, of which its own must have a part."""
 
 
-def search(objects: StateObjects, words: str, budget: int = DEFAULT_BUDGET) -> Recovered:
+def search(objects: StateObjects, words: str, budget: int = RECOVERED) -> Recovered:
     """What the words are found in. Raises `UserError` when there are none to search for."""
     wanted = _wanted(words)
     hidden = {table.reference for table in objects.tables.values() if table.schema_only}

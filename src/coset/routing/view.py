@@ -53,6 +53,10 @@ class ViewColumn:
     entity: Role | None = None
     attribute: Role | None = None
     description: str = ""
+    reading: str = ""
+    """What it is in plain words, where its name does not say so."""
+    codes: str = ""
+    """What its codes stand for, or which table says so."""
     values: str = ""
     """Values, or their range, or examples, in one line; empty in schema-only mode."""
     nulls: float | None = None
@@ -76,6 +80,8 @@ class ViewTable:
     """How many of its columns were not chosen."""
     entity: Role | None = None
     description: str = ""
+    reading: str = ""
+    """What a row is, in plain words."""
     family: str = ""
     """For a family: its pattern, how many members, and how to name one."""
     duplicates: str = ""
@@ -112,8 +118,39 @@ class Passage:
 
     reference: str
     title: str
+    """What it is called; of a file its name."""
     text: str
     provenance: str
+    whole: bool = False
+    """A whole document, which stands in the prefix; other passages were chosen for the question."""
+    status: str = ""
+    """`superseded` or `draft` where it is no longer, or not yet, in force."""
+
+
+@dataclass(frozen=True)
+class ViewRule:
+    """A sentence that changes how figures are computed. A general one holds for every question."""
+
+    reference: str
+    text: str
+    scope: Literal["general", "particular"]
+    about: tuple[str, ...] = ()
+    """References of the tables and columns that it governs."""
+    status: str = ""
+
+
+@dataclass(frozen=True)
+class DirectoryEntry:
+    """A table in one line."""
+
+    reference: str
+    sql_name: str
+    reading: str = ""
+    """What a row is, in plain words."""
+    rows: int | None = None
+    copies: int = 0
+    """How many backups, staging tables, year copies and the like are folded into it."""
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,7 +164,9 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class EvidenceView:
-    """V_B(D, q). `cost` is what its text costs, in tokens; it never exceeds `budget`."""
+    """V_B(D, q), on two floors: a prefix that is the same for every question of an environment (sources, general rules,
+    whole documents, directory), and the details of the tables that this question likely needs. `cost` is what its text
+    costs, in tokens; the prefix has `prefix_cost` of it, and the rest never exceeds `budget`."""
 
     environment: str
     """A digest of the state that it was made from."""
@@ -152,11 +191,22 @@ class EvidenceView:
     """References of shown columns of long texts that were not read for them."""
     demanded: tuple[tuple[str, str, float], ...] = ()
     """(coordinate, identity, activation), the strongest first."""
+    description: str = ""
+    """What was written of the environment as a whole."""
+    descriptions: tuple[tuple[str, str], ...] = ()
+    """(source, what was written of it)."""
+    rules: tuple[ViewRule, ...] = ()
+    directory: tuple[DirectoryEntry, ...] = ()
+    listed: int = 0
+    """So many entries of the directory, the first, stand in the prefix; the others were chosen for the question."""
+    unlisted: str = ""
+    """What the directory passes over, counted: copies without an original, empty tables, tables that did not fit."""
+    prefix_cost: int = 0
 
     @property
     def references(self) -> frozenset[str]:
         """Everything the view names: what a record may refer to."""
-        columns = {column.reference for table in self.tables for column in table.columns}
-        passages = {passage.reference for passage in self.passages}
-        relations = {relation.reference for relation in self.relations}
-        return frozenset({table.reference for table in self.tables} | columns | passages | relations)
+        found = {table.reference for table in self.tables} | {entry.reference for entry in self.directory}
+        found |= {column.reference for table in self.tables for column in table.columns}
+        found |= {passage.reference for passage in self.passages} | {rule.reference for rule in self.rules}
+        return frozenset(found | {relation.reference for relation in self.relations})

@@ -11,7 +11,7 @@ from typing import Any
 
 from coset.routing.view import EvidenceView
 
-FORMAT = 1
+FORMAT = 2
 
 
 def view_values(view: EvidenceView) -> dict[str, Any]:

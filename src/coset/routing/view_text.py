@@ -1,7 +1,7 @@
 """The view as text: compact, for a model and for a person, in an order that does not depend on the question.
 
-In: an `EvidenceView`. Out: lines. What is the same for every question of an environment stands first, tables stand in
-the environment's order and columns in the table's, so that prompt caches hit. Everything quoted is data and stays on
+In: an `EvidenceView`. Out: lines. The prefix, which is the same for every question of an environment, stands first; in
+the details tables stand in the environment's order and columns in the table's. Everything quoted is data and stays on
 its line. Names and conditions run as written. Each line is made here and nowhere else, so that its cost can be known
 before it is chosen. Decides nothing about what is shown.
 """
@@ -14,12 +14,14 @@ from coset.routing.anchor_text import ANCHORS, anchor_line, places_of, unfound_l
 from coset.routing.data_as_text import literal, one_line, percent, runnable
 from coset.routing.view import (
     Cleaning,
+    DirectoryEntry,
     EvidenceView,
     LeftOut,
     Passage,
     Role,
     ViewColumn,
     ViewRelation,
+    ViewRule,
     ViewTable,
     Why,
 )
@@ -52,11 +54,34 @@ def view_text(view: EvidenceView, more: str = BY_RECOVER) -> str:
     return "\n".join(view_lines(view, more)) + "\n"
 
 
+def prefix_text(view: EvidenceView) -> str:
+    """The part of the text that is the same for every question of the environment."""
+    return "\n".join(prefix_lines(view)) + "\n"
+
+
+def details_text(view: EvidenceView, more: str = BY_RECOVER) -> str:
+    """The part that was made for the question."""
+    return "\n".join(details_lines(view, more)) + "\n"
+
+
 def view_lines(view: EvidenceView, more: str = BY_RECOVER) -> list[str]:
-    lines = [HEADER, *source_lines(view)]
+    return [*prefix_lines(view), *details_lines(view, more)]
+
+
+def prefix_lines(view: EvidenceView) -> list[str]:
+    lines = [HEADER, *source_lines(view.description, view.sources, view.descriptions)]
+    lines += rule_lines([rule for rule in view.rules if rule.scope == "general"])
+    for passage in view.passages:
+        lines += passage_lines(passage) if passage.whole else []
+    if view.listed or (view.unlisted and not view.directory):
+        lines += directory_lines(view.directory[: view.listed], view.unlisted)
+    return lines
+
+
+def details_lines(view: EvidenceView, more: str = BY_RECOVER) -> list[str]:
     if not view.matched:
-        return [*lines, NOTHING, *unfound_lines(view.unfound, ())]
-    lines += [line for _, line in view.shorthands]
+        return [NOTHING, *unfound_lines(view.unfound, ())]
+    lines = [line for _, line in view.shorthands]
     names = {table.reference: table.sql_name for table in view.tables}
     for table in view.tables:
         lines += table_lines(table)
@@ -64,8 +89,11 @@ def view_lines(view: EvidenceView, more: str = BY_RECOVER) -> list[str]:
     lines += join_lines(view.relations, names)
     if view.apart:
         lines.append(apart_line([names.get(reference, reference) for reference in view.apart]))
+    lines += rule_lines([rule for rule in view.rules if rule.scope != "general"])
     for passage in view.passages:
-        lines += passage_lines(passage)
+        lines += [] if passage.whole else passage_lines(passage)
+    if len(view.directory) > view.listed:
+        lines += directory_lines(view.directory[view.listed :], heading=LIKELY)
     places = places_of(view.tables)
     lines += unfound_lines(view.unfound, [places.get(reference, reference) for reference in view.unread])
     if view.anchors:
@@ -76,15 +104,82 @@ def view_lines(view: EvidenceView, more: str = BY_RECOVER) -> list[str]:
 
 JOINS = "JOINS, of which a query takes those that it needs (matched rows left/right, cardinality, confidence)"
 OTHER_JOINS = "OTHER JOINS"
+DIRECTORY = "DIRECTORY of tables by source: name | what a row is | rows, +copies not listed | some columns"
+LIKELY = "FURTHER TABLES that may matter"
+RULES = "RULES that hold for every question"
+RULES_HERE = "RULES about what is shown"
 
 
-def source_lines(view: EvidenceView) -> list[str]:
-    if not view.sources:
+def source_lines(
+    description: str, sources: Sequence[tuple[str, str, int]], descriptions: Sequence[tuple[str, str]]
+) -> list[str]:
+    lines = [f"ENVIRONMENT {literal(one_line(description, 2_000), 2_000)}"] if description else []
+    if not sources:
+        return lines
+    if not descriptions:
+        listed = ", ".join(
+            f"{one_line(name, 60)} ({kind}, {_count(tables, 'table')})" for name, kind, tables in sources
+        )
+        return [*lines, f"SOURCES {listed}"]
+    lines.append("SOURCES")
+    for name, kind, tables in sources:
+        written = " ".join(text for source, text in descriptions if source == name)
+        said = f": {literal(one_line(written, 2_000), 2_000)}" if written else ""
+        lines.append(f"  {one_line(name, 60)} ({kind}, {_count(tables, 'table')}){said}")
+    return lines
+
+
+def rule_lines(rules: Sequence[ViewRule]) -> list[str]:
+    if not rules:
         return []
-    listed = ", ".join(
-        f"{one_line(name, 60)} ({kind}, {_count(tables, 'table')})" for name, kind, tables in view.sources
-    )
-    return [f"SOURCES {listed}"]
+    heading = RULES if all(rule.scope == "general" for rule in rules) else RULES_HERE
+    return [heading, *(f"  > {_status(rule.status)}{one_line(rule.text, 1_000)} [{rule.reference}]" for rule in rules)]
+
+
+def directory_lines(entries: Sequence[DirectoryEntry], unlisted: str = "", heading: str = DIRECTORY) -> list[str]:
+    """A line a table under its source's name; tables of which only the name is told stand together."""
+    lines = [heading]
+    source = ""
+    bare: list[str] = []
+
+    def told() -> list[str]:
+        found = ["  " + ", ".join(bare[begin : begin + 12]) for begin in range(0, len(bare), 12)]
+        bare.clear()
+        return found
+
+    for entry in entries:
+        owner, _, name = _parted(entry.sql_name)
+        if owner != source:
+            lines += [*told(), f" {owner}."]
+            source = owner
+        copies = f"+{entry.copies}" if entry.copies else ""
+        counted = " ".join(part for part in (_short_count(entry.rows), copies) if part)
+        columns = ", ".join(runnable(column) for column in entry.columns)
+        parts = [runnable(name), one_line(entry.reading, 200), counted, columns]
+        if entry.rows is None and not entry.reading and not columns:
+            bare.append(f"{parts[0]} {copies}".rstrip())
+        else:
+            lines += [*told(), "  " + SEPARATOR.join(part for part in parts if part)]
+    lines += told()
+    return [*lines, f"  not listed: {unlisted}"] if unlisted else lines
+
+
+def _parted(sql_name: str) -> tuple[str, str, str]:
+    """The source's name and what follows it."""
+    if sql_name.startswith('"'):
+        end = sql_name.find('".', 1)
+        return sql_name[: end + 1], ".", sql_name[end + 2 :]
+    return sql_name.partition(".")
+
+
+def _short_count(rows: int | None) -> str:
+    if rows is None:
+        return ""
+    return str(rows) if rows < 1_000 else f"{rows // 1_000}k" if rows < 1_000_000 else f"{rows // 1_000_000}M"
+
+
+def _status(status: str) -> str:
+    return f"({status}) " if status else ""
 
 
 def table_lines(table: ViewTable) -> list[str]:
@@ -92,6 +187,7 @@ def table_lines(table: ViewTable) -> list[str]:
     facts = []
     if table.rows is not None:
         facts.append(_count(table.rows, "row") + (" in all" if table.family else ""))
+    facts += [one_line(table.reading, 200)] if table.reading else []
     if table.entity and (role := role_text(table.entity)):
         facts.append(role)
     if table.description:
@@ -122,16 +218,18 @@ def more_line(left_out: int) -> str:
 def is_bare(column: ViewColumn) -> bool:
     """Whether nothing but its name and type is shown."""
     return column.kind == "column" and not (
-        column.entity or column.attribute or column.description or column.values or column.cleaning
+        column.entity or column.attribute or column.description or column.values or column.cleaning or column.codes
     )
 
 
 def bare_text(column: ViewColumn) -> str:
-    return f"{runnable(column.expression)} {column.type}"
+    reading = f" ({column.reading})" if column.reading else ""
+    return f"{runnable(column.expression)} {column.type}{reading}"
 
 
 def column_line(column: ViewColumn, table: str) -> str:
-    facts = [part for part in (joint_role_text(column), column.values) if part]
+    codes = f"codes: {column.codes}" if column.codes else ""
+    facts = [part for part in (joint_role_text(column), codes, column.values) if part]
     if column.nulls:
         facts.append(f"{percent(column.nulls)} null")
     facts += [cleaning_text(each) for each in column.cleaning]
@@ -244,7 +342,9 @@ def apart_line(names: Sequence[str]) -> str:
 
 def passage_lines(passage: Passage) -> list[str]:
     title = one_line(passage.title, 80)
-    lines = [f"PASSAGE {literal(title, 80)} [{one_line(passage.reference, 200)}] ({passage.provenance})"]
+    kind = "DOCUMENT" if passage.whole else "PASSAGE"
+    status = f", {passage.status.upper()}" if passage.status else ""
+    lines = [f"{kind} {literal(title, 80)} [{one_line(passage.reference, 200)}] ({passage.provenance}{status})"]
     return [*lines, *(f"  > {one_line(line, 2000)}" for line in passage.text.splitlines() if line.strip())]
 
 

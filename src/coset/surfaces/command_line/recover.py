@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import click
 
+from coset.routing.budgets import RECOVERED
 from coset.surfaces.command_line.output import environment_option, json_option, print_json
 
 
@@ -13,7 +14,7 @@ from coset.surfaces.command_line.output import environment_option, json_option, 
 @click.argument("reference", required=False)
 @click.option("--search", "words", metavar="WORDS", help="Search names, values and documents instead.")
 @click.option(
-    "--budget", type=click.IntRange(min=1), default=2_000, show_default=True,
+    "--budget", type=click.IntRange(min=1), default=RECOVERED, show_default=True,
     help="The most tokens that the text may cost.",
 )  # fmt: skip
 @environment_option

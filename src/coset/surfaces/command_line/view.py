@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import click
 
+from coset.routing.budgets import DETAILS
 from coset.surfaces.command_line.output import environment_option, json_option, print_json, waiting
 
 
 @click.command(name="view")
 @click.argument("question")
 @click.option(
-    "--budget", type=click.IntRange(min=1), default=2_000, show_default=True,
-    help="The most tokens that the view's text may cost.",
+    "--budget", type=click.IntRange(min=1), default=DETAILS, show_default=True,
+    help="The most tokens that the details may cost; documents and directory come before them.",
 )  # fmt: skip
+@click.option("--no-directory", is_flag=True, help="The details alone, for small models.")
 @click.option("--explain", is_flag=True, help="Also print requirements, demand, anchors, scores, and what fell out.")
 @environment_option
 @json_option
-def command(question: str, budget: int, explain: bool, environment_path: str | None, as_json: bool) -> None:
+def command(
+    question: str, budget: int, no_directory: bool, explain: bool, environment_path: str | None, as_json: bool
+) -> None:
     """Print the evidence view of a QUESTION: the tables, columns, joins and values that answer it, within a budget.
 
     No language model is asked. The SQL in the view runs in `coset sql` as written. What was left out is counted, and
@@ -31,8 +35,8 @@ def command(question: str, budget: int, explain: bool, environment_path: str | N
     environment = load_environment(environment_path)
     with waiting("reading the evidence state"), QuerySession(environment) as session:
         router = Router.open(environment, session)
-        explanation = router.explain(question, budget) if explain else None
-        view = explanation.view if explanation else router.view(question, budget)
+        explanation = router.explain(question, budget, directory=not no_directory) if explain else None
+        view = explanation.view if explanation else router.view(question, budget, directory=not no_directory)
     if as_json:
         print_json(explanation.values() if explanation else view_values(view))
         return

@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Budget = Annotated[int, Field(ge=60, le=50_000, description="tokens, default 2000")]
+from coset.routing.budgets import DETAILS, RECOVERED
+
+Budget = Annotated[int, Field(ge=60, le=50_000, description="tokens")]
 
 
 class Arguments(BaseModel):
@@ -18,7 +20,7 @@ class Arguments(BaseModel):
 
 class ViewArguments(Arguments):
     question: str = Field(min_length=1, max_length=8_000)
-    budget: Budget = 2_000
+    budget: Budget = DETAILS
 
 
 class SqlArguments(Arguments):
@@ -32,7 +34,7 @@ class CalcArguments(Arguments):
 
 class RecoverArguments(Arguments):
     what: str = Field(min_length=1, max_length=1_000, description="reference, SQL name, or words")
-    budget: Budget = 2_000
+    budget: Budget = RECOVERED
 
 
 class RelationsArguments(Arguments):

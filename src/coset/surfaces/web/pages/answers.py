@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from coset.api.configured_model import has_model
 from coset.errors import UserError
-from coset.routing.materialise import DEFAULT_BUDGET
+from coset.routing.budgets import DETAILS
 from coset.surfaces.web.asking import Asking
 from coset.surfaces.web.forms import number_in, read_form
 from coset.surfaces.web.pages.questions import LEAST, LONGEST_QUESTION, MOST
@@ -32,7 +32,7 @@ async def ask(request: Request) -> Response:
     if len(question) > LONGEST_QUESTION:
         raise UserError(f"the question is too long: at most {LONGEST_QUESTION:,} letters are read")
     site = site_of(request)
-    budget = number_in(fields, "budget", DEFAULT_BUDGET, LEAST, MOST)
+    budget = number_in(fields, "budget", DETAILS, LEAST, MOST)
     is_offline = fields.get("how") == "offline" or not has_model(site.environment.environment)
     asking = Asking(question, budget, is_offline)
     asking.start(site.environment)

@@ -22,7 +22,7 @@ from coset.evidence.state import EvidenceState
 from coset.identities.explain import explain
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.store import IdentityStore
-from coset.routing.materialise import DEFAULT_BUDGET
+from coset.routing.budgets import DETAILS
 from coset.surfaces.web.forms import number_in, read_form
 from coset.surfaces.web.pages.questions import LEAST, MOST
 from coset.surfaces.web.rendering import render
@@ -49,7 +49,7 @@ class RoleCard:
 def object_page(request: Request) -> Response:
     site = site_of(request)
     fields = dict(request.query_params)
-    question, budget = fields.get("q", ""), number_in(fields, "budget", DEFAULT_BUDGET, LEAST, MOST)
+    question, budget = fields.get("q", ""), number_in(fields, "budget", DETAILS, LEAST, MOST)
     inventory = site.inventory
     with site.environment.reading() as state:
         reference = resolve(state, fields.get("reference", ""))
@@ -137,7 +137,7 @@ def _roles_of_columns(state: EvidenceState, table: str) -> dict[str, dict[str, A
 def _moved(site: Site, fields: dict[str, str], change: Any, was_revoked: bool) -> int:
     """Carry out a change; the number under which the page finds what came of it."""
     question = fields.get("q", "").strip()
-    budget = number_in(fields, "budget", DEFAULT_BUDGET, LEAST, MOST)
+    budget = number_in(fields, "budget", DETAILS, LEAST, MOST)
     before = site.environment.view(question, budget).text if question else ""
     teaching: Teaching = change()
     lines: tuple[ViewLine, ...] = ()

@@ -14,9 +14,9 @@ from starlette.responses import Response
 
 from coset.api.configured_model import has_model
 from coset.errors import UserError
+from coset.routing.budgets import DETAILS
 from coset.routing.data_as_text import one_line
 from coset.routing.explanation import Explanation
-from coset.routing.materialise import DEFAULT_BUDGET
 from coset.routing.view_text import view_text
 from coset.surfaces.web.forms import number_in
 from coset.surfaces.web.rendering import render
@@ -43,7 +43,7 @@ def asked(request: Request) -> tuple[str, int]:
     question = fields.get("q", "").strip()
     if len(question) > LONGEST_QUESTION:
         raise UserError(f"the question is too long: at most {LONGEST_QUESTION:,} letters are read")
-    return question, number_in(fields, "budget", DEFAULT_BUDGET, LEAST, MOST)
+    return question, number_in(fields, "budget", DETAILS, LEAST, MOST)
 
 
 def question(request: Request) -> Response:

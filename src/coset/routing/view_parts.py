@@ -1,7 +1,7 @@
-"""A view in the making: what was taken at which depth, and what its text costs so far.
+"""The details of a view while it is built: what was taken at which depth, and what its text costs so far.
 
 In: objects to take. Out: the cost of taking each, known before it is taken, and in the end the parts of a view. Costs
-are those of the very lines that the text will have. Decides nothing; `covering` and `refining` do.
+are those of the very lines that the text will have. Decides nothing; `ViewBuilder` does.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TakenColumn:
 
 
 @dataclass
-class Draft:
+class ViewParts:
     """The parts taken so far. `anchored` are the stored values that the question named, by column."""
 
     objects: StateObjects
@@ -259,6 +259,7 @@ class Draft:
             left_out=max(0, facts.columns - shown),
             entity=table_role(self.objects.role(reference)),
             description=description_text(self.objects, facts) if described else "",
+            reading=self.objects.reading_of(reference),
             family=family_line(self.objects, facts, self.named_members.get(reference, ())),
             duplicates=duplicates_text(facts, full=described),
             problem=facts.problem,
