@@ -6,7 +6,6 @@ import json
 import shutil
 
 import pytest
-from coset.routing.materialise import materialise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from view_company import EVIL, GivenScores, company, demanding, inventory, no_demand, objects
@@ -16,6 +15,7 @@ from coset.evidence.state import EvidenceState
 from coset.routing.cost import cost
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.request import Anchor
+from coset.routing.view_builder import materialise
 from coset.routing.view_json import view_json
 from coset.routing.view_text import view_text
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from coset.routing.materialise import materialise
 from view_company import GivenScores, demanding, inventory, no_demand, objects
 
 from coset.environment.configuration import load_environment
@@ -22,6 +21,7 @@ from coset.routing.facts import ColumnFacts, RoleFacts, ValuesFacts
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.request import Anchor
 from coset.routing.view import Cleaning, Role, ViewColumn
+from coset.routing.view_builder import materialise
 from coset.routing.view_text import column_line, role_text, view_text
 
 ORDER = "shop/main/order"
@@ -46,7 +46,9 @@ def test_values_that_differ_in_blanks_are_one_where_the_column_is_padded():
 
 
 def test_a_table_that_a_shown_key_refers_to_comes_with_its_name_and_join():
-    view = materialise(no_demand(), (), GivenScores({ORDER: 0.9}, {f"{ORDER}.amount": 0.9}), objects(), inventory())
+    view = materialise(
+        no_demand(), (), GivenScores({ORDER: 0.9}, {f"{ORDER}.amount": 0.9}), objects(), inventory(), 2_000
+    )
     columns = {each.reference for table in view.tables for each in table.columns}
     assert "crm/customers.full name" in columns
     assert any({"crm/customers", ORDER} == {each.left_table, each.right_table} for each in view.relations)
@@ -59,9 +61,10 @@ def test_what_is_not_found_is_said_in_the_view_and_in_one_without_a_match():
         GivenScores({ORDER: 0.9}, {f"{ORDER}.amount": 0.9}, unfound=("warranty",)),
         objects(),
         inventory(),
+        2_000,
     )
     assert 'NOT FOUND no name, value or role here is like: "warranty"' in view_text(shown)
-    nothing = materialise(no_demand(), (), GivenScores(nearness=0.1, unfound=('a "b"',)), objects(), inventory())
+    nothing = materialise(no_demand(), (), GivenScores(nearness=0.1, unfound=('a "b"',)), objects(), inventory(), 2_000)
     assert not nothing.matched and "\"a 'b'\"" in view_text(nothing)
 
 
@@ -77,7 +80,7 @@ def test_what_is_not_found_keeps_to_the_budget_and_costs_what_the_text_costs(bud
 def test_that_a_text_mentions_a_name_does_not_prove_that_the_question_is_about_the_data():
     mention = Anchor("Boston", f"{ORDER}.status", "value", "searched", MENTIONED, None, "2 of 9 texts say it")
     far = GivenScores({ORDER: 0.9}, {f"{ORDER}.amount": 0.9}, nearness=0.1)
-    assert not materialise(no_demand(), (mention,), far, objects(), inventory()).matched
+    assert not materialise(no_demand(), (mention,), far, objects(), inventory(), 2_000).matched
 
 
 @pytest.fixture(scope="module")

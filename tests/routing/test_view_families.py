@@ -7,7 +7,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from coset.routing.making import _members
 
 from coset.answering.checks import Proposal, run_checks
 from coset.environment.configuration import load_environment
@@ -17,6 +16,7 @@ from coset.evidence.work import here
 from coset.routing.anchors import AnchorIndex, build_value_index, look_up
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.table_details import family_line, naming_column
+from coset.routing.view_builder import _members
 from coset.session.query_session import QuerySession
 
 FAMILY = "trade/main/{}"

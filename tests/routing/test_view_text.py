@@ -6,7 +6,6 @@ import re
 
 import duckdb
 import pytest
-from coset.routing.materialise import materialise
 from hypothesis import given
 from hypothesis import strategies as st
 from view_company import GivenScores, company, inventory, no_demand, objects
@@ -15,6 +14,7 @@ from coset.routing.cost import cost, lines_cost
 from coset.routing.data_as_text import literal, one_line, runnable
 from coset.routing.request import Anchor
 from coset.routing.sql_names import as_list, equality, name, qualified
+from coset.routing.view_builder import materialise
 from coset.routing.view_text import HEADER, percent, view_text
 from coset.session.query_session import QuerySession
 

@@ -46,6 +46,7 @@ from coset.answering.tools import AskUser, Recover, Toolbox
 from coset.answering.verification import Verification
 from coset.environment.configuration import Environment
 from coset.evidence.state import EvidenceState
+from coset.routing.budgets import DETAILS
 from coset.routing.view import EvidenceView
 from coset.session.query_session import QuerySession
 
@@ -74,7 +75,6 @@ class AskOptions:
         return "core" if self.core else "learned"
 
 
-VIEW_BUDGET = 2_000
 MOST_ASKED = 3
 FOR_TEXTS = frozenset({"classify", "extract"})
 
@@ -205,7 +205,7 @@ class QuestionRun:
             from coset.routing.router import Router
 
             self.router = Router.open(self.environment, self.session)
-        return self.router.view(self.question, self.options.budget or VIEW_BUDGET)
+        return self.router.view(self.question, self.options.budget or DETAILS)
 
     async def _learned(self, agent: Agent) -> Proposal | None:
         """Begin the agent's conversation, or the answer where it needs none."""

@@ -25,6 +25,7 @@ from coset.environment.configuration import load_environment
 from coset.errors import CosetError, UserError
 from coset.evidence.state import EvidenceState
 from coset.identities.inventory import load_inventory
+from coset.routing.budgets import DETAILS, RECOVERED
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.recover import Recovered, recover
 from coset.routing.search import search
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from coset.routing.explanation import Explanation
     from coset.routing.router import Router
 
-BUDGET = 2_000
 THREADS = 32
 
 
@@ -98,7 +98,7 @@ class OpenEnvironment:
 
     # Evidence
 
-    def view(self, question: str, budget: int = BUDGET) -> View:
+    def view(self, question: str, budget: int = DETAILS) -> View:
         """What a question gets to see: the tables, columns, joins and values that answer it, in at most `budget`
         tokens. No language model is asked."""
         with self._routed() as router:
@@ -118,12 +118,12 @@ class OpenEnvironment:
                 finally:
                     self._router.session = None
 
-    def explain(self, question: str, budget: int = BUDGET) -> Explanation:
+    def explain(self, question: str, budget: int = DETAILS) -> Explanation:
         """The view of a question with how it came about: requirements, demand, anchors, scores, and what fell out."""
         with self._routed() as router:
             return router.explain(question, budget)
 
-    def recover(self, reference: str, budget: int = BUDGET) -> Recovered:
+    def recover(self, reference: str, budget: int = RECOVERED) -> Recovered:
         """All that is known of one thing that a view names, or that it left out."""
         with self._routing, self._state.reading():
             objects = self._read_objects()
@@ -135,7 +135,7 @@ class OpenEnvironment:
                 except UserError:
                     raise mistake from None
 
-    def search(self, words: str, budget: int = BUDGET) -> Recovered:
+    def search(self, words: str, budget: int = RECOVERED) -> Recovered:
         """What has these words in its name, its values or its text."""
         with self._routing, self._state.reading():
             return search(self._read_objects(), words, budget)

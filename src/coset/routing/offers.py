@@ -230,10 +230,8 @@ class Offers:
                 self._offer(f"join {relation.reference}", JOIN_WORTH * relation.confidence, price, action)
         letters = max(160, min(3_000, builder.budget // 2))
         found = passages_for(list(parts.tables), list(parts.columns), builder.anchors, builder.objects, letters)
-        told = {passage.reference for passage in builder.prefix.passages}
-        told |= {f"{source}#description" for source, _ in builder.prefix.descriptions}
         for worth, passage in found:
-            if passage.reference in told or passage.reference.rpartition("#")[0] in told:
+            if passage.reference in builder.told or passage.reference.rpartition("#")[0] in builder.told:
                 continue
             price = lines_cost(passage_lines(passage))
             action = partial(builder.take_passage, passage)

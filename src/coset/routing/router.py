@@ -8,15 +8,17 @@ since. Knows no language model.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from coset.environment.configuration import Environment
+from coset.evidence.lookup import resolve
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.identities.model import load_model
 from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
-from coset.routing.budgets import DETAILS, Budget
+from coset.routing.budgets import DETAILS, OPENED, Budget
 from coset.routing.choice import ChoiceSettings, Selection, choose
 from coset.routing.explanation import Explanation
 from coset.routing.index import RoutingIndex
@@ -28,7 +30,7 @@ from coset.routing.ranking_features import candidates
 from coset.routing.request import Anchor, Demand
 from coset.routing.spoken_of import Vocabulary, role_words, without_chance
 from coset.routing.view import EvidenceView
-from coset.routing.view_builder import in_order_of_score, view_of
+from coset.routing.view_builder import in_order_of_score, opened, view_of
 from coset.session.query_session import QuerySession
 
 SCORED = 400
@@ -82,6 +84,27 @@ class Router:
         """The evidence view of a question: details that cost at most `budget` tokens, after the prefix that all
         questions share unless `directory` is False."""
         return self._view(self._request(question), Budget.of(budget, directory=directory))
+
+    def opened(
+        self, references: Sequence[str], budget: int = OPENED, beside: EvidenceView | None = None
+    ) -> EvidenceView:
+        """The details of what a reader points at in the directory, by reference or SQL name, without a prefix; with the
+        joins that lead to the tables of the view `beside` it. Raises `UserError` for what is not there."""
+        if self.objects.is_stale():
+            self._read()
+        return opened([self._reference(each) for each in references], self.objects, budget, beside)
+
+    def _reference(self, written: str) -> str:
+        """A table or column by its reference, or a table by its SQL name."""
+        wanted = written.strip().strip("[]")
+        if self.objects.table_of(wanted) is not None:
+            return wanted
+        plain = wanted.replace('"', "").lower()
+        for table in self.objects.tables.values():
+            if plain in (table.sql_name.replace('"', "").lower(), table.reference.lower()):
+                return table.reference
+        with self.objects.reading() as state:
+            return resolve(state, wanted)
 
     def explain(self, question: str, budget: int = DETAILS, *, directory: bool = True) -> Explanation:
         """The view with how it came about."""

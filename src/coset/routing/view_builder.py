@@ -91,6 +91,32 @@ def view_of(
     return builder.build() if selection.matched else builder.without_match()
 
 
+def opened(
+    references: Sequence[str], objects: StateObjects, budget: int, beside: EvidenceView | None = None
+) -> EvidenceView:
+    """The details of these tables alone, in their order while the budget lasts: all columns, values, codes, cleaning,
+    and the joins between them and with the tables of the view they are opened `beside`. A column stands for its
+    table."""
+    tables = list(dict.fromkeys(table for each in references if (table := objects.table_of(each)) is not None))
+    objects.load(tables)
+    wanted = set(references)
+    picks = tuple(
+        Pick(column, 1.0 if column.reference in wanted else 0.5, ("context",))
+        for table in tables
+        for column in objects.columns(table)
+        if column.kind == "column"
+    )
+    selection = Selection(bool(tables), rest=picks, tables=dict.fromkeys(tables, 1.0), order=tuple(tables))
+    builder = ViewBuilder.begin(selection, (), objects, Budget.of(budget, directory=False))
+    if not tables:
+        return builder.without_match()
+    shown = [table.reference for table in beside.tables] if beside else []
+    if beside:
+        builder.told = frozenset(passage.reference for passage in beside.passages)
+        builder.told |= {f"{source}#description" for source, _ in beside.descriptions}
+    return builder.build_opened(shown)
+
+
 def in_order_of_score(anchors: Sequence[Anchor]) -> list[Anchor]:
     return sorted(anchors, key=lambda each: (-each.score, *_order(each)))
 
@@ -110,6 +136,8 @@ class ViewBuilder:
     rules: tuple[ViewRule, ...] = ()
     sources: tuple[tuple[str, str, int], ...] = ()
     unfound: tuple[str, ...] = ()
+    told: frozenset[str] = frozenset()
+    """References of documents that stand in the prefix, or in the view that this one is opened beside."""
     kept_back: int = 0
     """Of the budget, for names of columns that come last."""
     plan: JoinPlan = field(default_factory=lambda: JoinPlan((), (), ()))
@@ -130,7 +158,9 @@ class ViewBuilder:
         # In a small view the line would take the place of what it is about.
         unfound = selection.unfound if details >= TELLS_UNFOUND or not selection.matched else ()
         prefix = prefix_of(objects, budget, description)
-        return cls(selection, anchors, objects, details, prefix, parts, unfound=unfound)
+        told = {passage.reference for passage in prefix.passages}
+        told |= {f"{source}#description" for source, _ in prefix.descriptions}
+        return cls(selection, anchors, objects, details, prefix, parts, unfound=unfound, told=frozenset(told))
 
     def build(self) -> EvidenceView:
         if self.budget < (least := self._least()):
@@ -145,6 +175,26 @@ class ViewBuilder:
         self._compete()
         self._take_rules()
         self._widen()
+        Offers(self).take()
+        return self._within_budget()
+
+    def build_opened(self, beside: Sequence[str]) -> EvidenceView:
+        """All of the selected tables, then their joins with each other and with those `beside`, then details."""
+        self.parts.spent = self._scaffold()
+        for table in self.selection.order:
+            if not self.parts.tables or self.fits(self.parts.table_cost(table)):
+                self.parts.take_table(table, 1.0)
+        for pick in self.selection.rest:
+            if pick.column.table in self.parts.tables:
+                self.take(pick, "name")
+        near = {*self.parts.tables, *beside}
+        for table in self.selection.order:
+            for relation in self.objects.relations_of.get(table, ()):
+                known = relation.kind == "table_name" or relation in self.parts.others
+                if known or not {relation.left_table, relation.right_table} <= near:
+                    continue
+                if self.fits(self.parts.join_cost(relation, in_plan=False)):
+                    self.parts.take_join(relation, in_plan=False)
         Offers(self).take()
         return self._within_budget()
 
@@ -244,6 +294,8 @@ class ViewBuilder:
 
     def _widen(self) -> None:
         """The likeliest tables, each with all its columns by name and the joins that connect it."""
+        if self.budget < SMALL:
+            return
         limit = int(self.budget * WIDENING)
         most = max(2, self.budget // TABLE_ROOM)
         for table in self.selection.order[: 2 * most]:
@@ -401,7 +453,12 @@ class ViewBuilder:
 
     def _least(self) -> int:
         """The cost of the smallest view that shows something: the best object by name."""
-        trial = replace(self, parts=replace(self.parts, tables={}, columns={}, spent=0, _bare=set(), names=set()))
+        trial = replace(
+            self,
+            budget=0,
+            unfound=(),
+            parts=replace(self.parts, tables={}, columns={}, spent=0, _bare=set(), names=set()),
+        )
         if trial.selection.picks:
             pick = trial.selection.picks[0]
             trial.parts.take_column(pick.column, pick.score, pick.why, "name", 0.0)

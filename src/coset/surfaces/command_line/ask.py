@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--core", is_flag=True, help="Without roles, routing and records: the plain schema, for comparison.")
 @click.option("--quick", is_flag=True, help="Let the offline reasoner answer what it is sure of, without a model.")
 @click.option("--interactive", is_flag=True, help="Ask back when the question can be read in several ways.")
-@click.option("--budget", type=click.IntRange(100), help="Tokens of evidence. [default: 2000; 8000 with --core]")
+@click.option("--budget", type=click.IntRange(100), help="Tokens of details. [default: as of view; 8000 with --core]")
 @click.option("--steps", type=click.IntRange(1), default=12, show_default=True, help="The most steps of the agent.")
 @click.option(
     "--max-tokens",
