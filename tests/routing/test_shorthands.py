@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coset.evidence.column_expressions import quoted
 from coset.routing.shorthands import Shorthands
+from coset.sql_text import identifier
 
 STRIPPED = "regexp_replace({}, '^[^\\p{{L}}\\p{{N}}]+|[^\\p{{L}}\\p{{N}}]+$', '', 'g')"
 
 
 def use(name: str, form: str = STRIPPED) -> tuple[str, str]:
-    return form.format(quoted(name)), name
+    return form.format(identifier(name)), name
 
 
 def test_a_long_expression_that_comes_often_gets_a_name_that_can_be_written_out():

@@ -20,8 +20,8 @@ from rapidfuzz import fuzz
 from coset.errors import LimitReached, UserError
 from coset.evidence.duplicates import normalised
 from coset.evidence.state import EvidenceState
-from coset.session.local_tables import quoted
 from coset.session.query_session import QuerySession
+from coset.sql_text import identifier
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -275,9 +275,9 @@ def resolve_entities(
     """`named_by` are the columns that name a thing; those of the diagnosis when left out."""
     plan = _plan(state, table_reference, named_by)
     key = normalised(list(plan.named_by), suffixes=True)
-    texts = [f"left(CAST({quoted(column)} AS VARCHAR), {LONGEST})" for column, _ in plan.named_by]
-    cells = [f"left(CAST({quoted(column)} AS VARCHAR), {LONGEST})" for column in plan.others]
-    selected = [*(quoted(column) for column in plan.keys), key, f"concat_ws(' ', {', '.join(texts)})", *cells]
+    texts = [f"left(CAST({identifier(column)} AS VARCHAR), {LONGEST})" for column, _ in plan.named_by]
+    cells = [f"left(CAST({identifier(column)} AS VARCHAR), {LONGEST})" for column in plan.others]
+    selected = [*(identifier(column) for column in plan.keys), key, f"concat_ws(' ', {', '.join(texts)})", *cells]
     outputs = ", ".join(f"{expression} AS c{number}" for number, expression in enumerate(selected))
     order = ", ".join(f"c{number}" for number in range(len(selected)))
     result = session.sql(f"SELECT {outputs} FROM {plan.relation} ORDER BY {order}", max_rows=MOST_ROWS)
@@ -364,7 +364,7 @@ def _plan(state: EvidenceState, reference: str, named_by: Sequence[str]) -> _Pla
     ]
     parts = [part for part in (table["source"], table["schema_name"], table["name"]) if part]
     return _Plan(
-        ".".join(quoted(part) for part in parts),
+        ".".join(identifier(part) for part in parts),
         tuple(keys),
         tuple((row["name"], row["type"]) for row in named),
         tuple(others[:MOST_COLUMNS]),

@@ -16,6 +16,7 @@ from coset.answering.answer import misfit
 from coset.answering.records import Shape
 from coset.errors import UserError
 from coset.session.result import Result
+from coset.sql_text import identifier
 
 PREFIX = "result_"
 _NAMES = re.compile(rf"\b{PREFIX}[0-9]+\b", re.IGNORECASE)
@@ -59,7 +60,6 @@ class NamedResults:
     def narrowed(self, name: str, columns: Sequence[str]) -> NamedResult:
         """A result with only these columns, in their order, under a name of its own. Nothing is run: its statement says
         the same. Raises `UserError` that lists the columns there are."""
-        from coset.session.local_tables import quoted
 
         named = self.find(name)
         if named.result is None:
@@ -73,7 +73,7 @@ class NamedResults:
         if places == list(range(len(there))):
             return named
         kept = [named.result.columns[place] for place in places]
-        sql = f"SELECT {', '.join(map(quoted, kept))} FROM {named.name}"
+        sql = f"SELECT {', '.join(map(identifier, kept))} FROM {named.name}"
         whole = self.whole(sql)
         result = dataclasses.replace(
             named.result,

@@ -19,6 +19,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from coset.evidence.diagnostics.null_tokens import LOOK_FIRST
 from coset.routing.view import Cleaning, EvidenceView, ViewColumn, ViewRelation, ViewTable
+from coset.sql_text import identifier
 
 OF_TEXT = frozenset({"null_tokens", "stray_characters"})
 """Kinds whose expression gives the text without that dirt, so that its ends can be trimmed after it."""
@@ -101,7 +102,7 @@ class Shorthand:
                 self.names[name.lower()] = Named(
                     template, tuple(dict.fromkeys(references)), tuple(dict.fromkeys(tables))
                 )
-                return '"' + name.replace('"', '""') + '"'
+                return identifier(name)
         raise AssertionError(f"a hundred expressions want the name {wanted}")
 
     def expand(self, sql: str) -> str:
@@ -284,7 +285,7 @@ def _owner(scope: Scope, tables: Sequence[str]) -> str | None:
     for alias, source in stored.items():
         written = ".".join(part.name for part in source.parts).lower()
         if any(table == written or table.endswith(f".{written}") for table in tables):
-            return '"' + alias.replace('"', '""') + '"'
+            return identifier(alias)
     return None
 
 

@@ -47,15 +47,6 @@ def column_kind(duckdb_type: str) -> ColumnKind:
     return _PLAIN.get(base, "other")
 
 
-def quoted(name: str) -> str:
-    """An identifier as DuckDB reads it, whatever it holds."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 def shown(expression: str, kind: ColumnKind) -> str:
     """The value as text of at most `SHOWN_CHARACTERS`."""
     if kind in ("text", "json"):

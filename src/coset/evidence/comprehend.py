@@ -35,7 +35,7 @@ from coset.evidence.state.evidence_state import RELATIONS_FOUND, family_row
 from coset.evidence.state.rows import reference_of, shape_of, table_of
 from coset.evidence.work import Spread, over_processes
 from coset.relations.joins import JoinableTable, relate
-from coset.session.local_tables import quoted
+from coset.sql_text import identifier
 
 Progress = Callable[[int, int, str], None]
 """Called as work is done: units done, units in all, what was just finished."""
@@ -343,7 +343,7 @@ class _Run:
                 if row is None:
                     continue
                 table = JoinableTable(
-                    reference=place, relation=quoted(f"table_{len(tables)}"), columns=unit.table.columns,
+                    reference=place, relation=identifier(f"table_{len(tables)}"), columns=unit.table.columns,
                     rows=row["rows"] if row["sampled_rows"] is None else row["sampled_rows"],
                     primary_key=unit.table.primary_key, foreign_keys=unit.table.foreign_keys,
                     members=tuple(member.name for member in unit.members),

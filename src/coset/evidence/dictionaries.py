@@ -14,7 +14,7 @@ import duckdb
 from coset.evidence.objects import Reference
 from coset.evidence.state.rows import document
 from coset.relations.joins import JoinableTable
-from coset.session.local_tables import quoted
+from coset.sql_text import identifier
 
 MOST_ROWS, LEAST_NAMES, LEAST_SHARE, LEAST_LETTERS = 20_000, 3, 0.6, 10
 
@@ -43,7 +43,7 @@ def _dictionary(
     """The columns that hold the names and the descriptions, when the table is a dictionary."""
     measured = connection.cursor().execute(
         "SELECT "
-        + ", ".join(f"list(DISTINCT lower(left({quoted(name)}, 200))), avg(length({quoted(name)}))" for name in texts)
+        + ", ".join(f"list(DISTINCT lower(left({name}, 200))), avg(length({name}))" for name in map(identifier, texts))
         + f" FROM {table.relation}"
     ).fetchall()[0]  # fmt: skip
     shares = {}
@@ -69,7 +69,7 @@ def _described(
     by_column: dict[str, list[Reference]],
 ) -> Iterable[dict[str, Any]]:
     others = [column.name for column in table.columns if column.type == "VARCHAR" and column.name not in {name, text}]
-    outputs = ", ".join(quoted(column) for column in (name, text, *others))
+    outputs = ", ".join(identifier(column) for column in (name, text, *others))
     for row in connection.cursor().execute(f"SELECT {outputs} FROM {table.relation} LIMIT {MOST_ROWS}").fetchall():
         if not row[0] or not row[1]:
             continue

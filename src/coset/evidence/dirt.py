@@ -12,7 +12,7 @@ from coset.evidence.state import EvidenceState
 
 def dirt_of(state: EvidenceState, reference: str | None = None, kind: str | None = None) -> list[dict[str, Any]]:
     """Everything, or what lies within a source, table or column, or what is of one kind."""
-    within = "($1 IS NULL OR {0} = $1 OR {0} LIKE $1 || '/%' OR {0} LIKE $1 || '.%')"
+    within = "($1 IS NULL OR {0} = $1 OR starts_with({0}, $1 || '/') OR starts_with({0}, $1 || '.'))"
     return state.rows(
         "SELECT column_reference AS reference, kind, share, share_error, detail, expression, type, examples "
         f"FROM diagnostics WHERE {within.format('column_reference')} AND ($2 IS NULL OR kind = $2) "

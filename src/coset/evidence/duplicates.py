@@ -19,9 +19,10 @@ from functools import cached_property
 import duckdb
 from rapidfuzz import fuzz
 
-from coset.evidence.diagnostics.quoting import as_text, identifier, is_date, is_number, is_text, literal
+from coset.evidence.diagnostics.quoting import as_text, is_date, is_number, is_text
 from coset.evidence.objects import Share
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
+from coset.sql_text import identifier, literal
 
 LEAST_ROWS = 10
 LOOK_ROWS = 2_000

@@ -31,7 +31,7 @@ from coset.evidence.reading import Readable, content_digest, make_readable, make
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
 from coset.evidence.value_groups import value_groups
 from coset.relations.joins import JoinableTable, JoinFacts, join_facts
-from coset.session.local_tables import quoted
+from coset.sql_text import identifier
 
 
 @dataclass(frozen=True)
@@ -228,12 +228,12 @@ def _passages(readable: Readable, table: Table, profiles: dict[str, MeasuredProf
     titles = [name for name, length in lengths.items() if name != text and 3 <= length <= 200]
     unique = [name for name in titles if profiles[name].unique]
     named = unique or titles
-    shown = quoted(named[0]) if named else "NULL"
+    shown = identifier(named[0]) if named else "NULL"
     rows = (
         readable.connection.cursor()
         .execute(
-            f"SELECT coalesce({shown}, '')::VARCHAR, left({quoted(text)}, 20000) FROM {readable.relation} "
-            f"WHERE {quoted(text)} IS NOT NULL LIMIT {MOST_DOCUMENTS}"
+            f"SELECT coalesce({shown}, '')::VARCHAR, left({identifier(text)}, 20000) FROM {readable.relation} "
+            f"WHERE {identifier(text)} IS NOT NULL LIMIT {MOST_DOCUMENTS}"
         )
         .fetchall()
     )

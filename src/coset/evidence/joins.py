@@ -14,6 +14,7 @@ def joins_of(state: EvidenceState, reference: str | None = None, least: float = 
     """All of at least this confidence, or those that touch a source or a table."""
     return state.rows(
         "SELECT * FROM relations WHERE confidence >= $1 AND ($2 IS NULL OR left_table = $2 OR right_table = $2 "
-        "OR left_table LIKE $2 || '/%' OR right_table LIKE $2 || '/%') ORDER BY left_columns, right_columns",
+        "OR starts_with(left_table, $2 || '/') OR starts_with(right_table, $2 || '/')) "
+        "ORDER BY left_columns, right_columns",
         [least, reference],
     )

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from coset.evidence.facets.candidate import literal
 from coset.evidence.nested_place import DEEPEST, MOST_PATHS, Place
+from coset.sql_text import literal
 
 _MOST_VISITS = 300_000
 _MOST_KEYS = 5_000

@@ -12,8 +12,8 @@ from itertools import islice
 import duckdb
 from duckdb.sqltypes import DuckDBPyType
 
-from coset.evidence.facets.candidate import literal
 from coset.evidence.nested_place import DEEPEST, MOST_PATHS, Place
+from coset.sql_text import literal
 
 _NESTED = {"struct", "tuple", "list", "array", "map"}
 

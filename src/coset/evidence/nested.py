@@ -16,12 +16,12 @@ from itertools import islice
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from coset.evidence.facets.candidate import quoted
 from coset.evidence.json_structure import places_of, read_texts
 from coset.evidence.native_structure import native_places
 from coset.evidence.nested_place import Place
 from coset.evidence.objects import Share
 from coset.evidence.python_literals import as_json_text
+from coset.sql_text import identifier
 
 _ALL_ROWS = 1_000_000
 _SAMPLED_ROWS = 200_000
@@ -57,7 +57,7 @@ def find_paths(
 ) -> list[NestedPath]:
     """The paths inside `column`, or none where its values are plain. `glance`: the beginnings of some of its texts,
     where they are known already."""
-    name = quoted(column)
+    name = identifier(column)
     upper = type.upper()
     if upper in {"JSON", "VARIANT"}:
         document = name if upper == "JSON" else f"try_cast({name} AS JSON)"

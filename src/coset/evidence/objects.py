@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from coset.sql_text import identifier
+
 Provenance = Literal["declared", "measured", "inferred", "stated"]
 """declared: by the engine (a key, a comment); measured: counted; inferred: by a rule of ours; stated: by a person."""
 
@@ -150,4 +152,4 @@ class Relation:
 
 def _quoted(name: str) -> str:
     plain = name and not any(letter in name for letter in '/.["\n')
-    return name if plain else '"' + name.replace('"', '""') + '"'
+    return name if plain else identifier(name)

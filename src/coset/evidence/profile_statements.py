@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coset.evidence.column_expressions import ColumnKind, column_kind, counted, quoted, shown
+from coset.evidence.column_expressions import ColumnKind, column_kind, counted, shown
 from coset.evidence.diagnostics.observed import dirt_aggregates
+from coset.sql_text import identifier
 
 KEY_KINDS = {"text", "integer", "float", "decimal", "date", "timestamp", "enum", "uuid"}
 ORDERED_KINDS = KEY_KINDS | {"boolean", "json", "ordered"}
@@ -32,7 +33,7 @@ class ProfiledColumn:
 
     @property
     def sql(self) -> str:
-        return quoted(self.name)
+        return identifier(self.name)
 
 
 def aggregate_names(column: ProfiledColumn, *, values: bool, dirt: bool) -> tuple[str, ...]:

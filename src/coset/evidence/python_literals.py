@@ -8,7 +8,7 @@ become lists; NaN and infinities become null. The expression does not know wheth
 
 from __future__ import annotations
 
-from coset.evidence.facets.candidate import literal
+from coset.sql_text import literal
 
 _PIECES = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^'"]+"""
 # Stands for an escaped backslash while other escapes are rewritten; JSON and Python's repr both escape this character.

@@ -18,9 +18,10 @@ import duckdb
 
 from coset.environment.scan import Scan
 from coset.environment.source import Source, Table
-from coset.session.local_tables import LocalTable, from_copy, in_place, literal, quoted
+from coset.session.local_tables import LocalTable, from_copy, in_place
 from coset.session.query_session import stays_at_source
 from coset.session.snapshots import OutputColumn, Snapshots, fetch_to_parquet, file_type
+from coset.sql_text import identifier, literal
 
 MEMORY = "1GB"
 UNION_TABLES = 100
@@ -70,7 +71,7 @@ def make_readable(
     scratch = _scratch(source, table, state_folder, view)
     local, sampled = _local(source, table, token, state_folder, scratch)
     _attach(connection, local)
-    relation = quoted(view)
+    relation = identifier(view)
     if len(table.columns) > WIDE_COLUMNS:
         relation = _copied(connection, local, scratch, view)
     else:
@@ -94,7 +95,7 @@ def make_union_readable(
     The rows are gathered into a few files first: a statement over thousands of tables takes DuckDB seconds to plan, and
     there are many statements to come.
     """
-    names = ", ".join(quoted(column.name) for column in table.columns)
+    names = ", ".join(identifier(column.name) for column in table.columns)
     total = sum(member.rows or 0 for member in members)
     limit = f" LIMIT {max(1, UNION_ROWS // len(members))}" if total > UNION_ROWS else ""
     folder = _scratch(source, table, state_folder, view)
@@ -113,16 +114,16 @@ def make_union_readable(
         path = literal(str(folder / f"union-{first:08}.parquet"))
         connection.execute(f"COPY ({' UNION ALL '.join(parts)}) TO {path} (FORMAT parquet, COMPRESSION lz4_raw)")
     gathered = literal(str(folder / "union-*.parquet"))
-    connection.execute(f"CREATE OR REPLACE VIEW {quoted(view)} AS SELECT * FROM read_parquet({gathered})")
-    count = _count(connection, quoted(view))
+    connection.execute(f"CREATE OR REPLACE VIEW {identifier(view)} AS SELECT * FROM read_parquet({gathered})")
+    count = _count(connection, identifier(view))
     held_rows = count if sampled else None
-    return Readable(connection, quoted(view), max(total, count), held_rows, union_token(tokens), gathered=True)
+    return Readable(connection, identifier(view), max(total, count), held_rows, union_token(tokens), gathered=True)
 
 
 def content_digest(readable: Readable, table: Table) -> str:
     """A digest of all rows, in any order. A file that holds many tables has one token for all of them; this tells which
     of them changed, for a fraction of what looking at one costs."""
-    columns = ", ".join(quoted(column.name) for column in table.columns)
+    columns = ", ".join(identifier(column.name) for column in table.columns)
     statement = f"SELECT count(*), sum(hash({columns})::HUGEINT) FROM {readable.relation}"
     return "-".join(str(value) for value in readable.connection.cursor().execute(statement).fetchall()[0])
 
@@ -143,12 +144,12 @@ def _scratch(source: Source, table: Table, state_folder: Path, view: str) -> Pat
 
 def _copied(connection: duckdb.DuckDBPyConnection, local: LocalTable, scratch: Path, view: str) -> str:
     """All columns as a table of DuckDB's own, on disk; its name."""
-    path, alias = scratch.with_name(f"{scratch.name}.duckdb"), quoted(f"copy for {view}")
+    path, alias = scratch.with_name(f"{scratch.name}.duckdb"), identifier(f"copy for {view}")
     connection.execute(f"DETACH DATABASE IF EXISTS {alias}")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     connection.execute(f"ATTACH {literal(str(path))} AS {alias} (TYPE duckdb)")
-    relation = f"{alias}.main.{quoted(view)}"
+    relation = f"{alias}.main.{identifier(view)}"
     connection.execute(f"CREATE TABLE {relation} AS {local.query}")
     return relation
 
@@ -170,7 +171,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, local: LocalTable) -> None:
     for alias, path in local.attach:
         attached = connection.execute("SELECT count(*) FROM duckdb_databases() WHERE database_name = $1", [alias])
         if attached.fetchall() == [(0,)]:
-            connection.execute(f"ATTACH {literal(path)} AS {quoted(alias)} (READ_ONLY, TYPE duckdb)")
+            connection.execute(f"ATTACH {literal(path)} AS {identifier(alias)} (READ_ONLY, TYPE duckdb)")
 
 
 def _count(connection: duckdb.DuckDBPyConnection, relation: str) -> int:

@@ -14,7 +14,8 @@ from typing import Any
 
 import duckdb
 
-from coset.evidence.column_expressions import column_kind, quoted, shown
+from coset.evidence.column_expressions import column_kind, shown
+from coset.sql_text import identifier
 
 SAMPLE_ROWS = 5_000
 SAMPLE_CELLS = 1_000_000
@@ -49,7 +50,7 @@ class SampledRows:
 def value_sql(column: str, type: str) -> str | None:
     """The value as Python can hold it: numbers as numbers, moments as microseconds since 1970, text (cut when it is
     long) as text; None for other types."""
-    kind, name = column_kind(type), quoted(column)
+    kind, name = column_kind(type), identifier(column)
     if kind == "text":
         return (
             f"CASE WHEN strlen({name}) > {4 * (CUT_CHARACTERS - 1)} THEN left({name}, {CUT_CHARACTERS}) "
@@ -107,8 +108,8 @@ def _fetched(
     """Per column its text and, where that is not all there is to know, its value."""
     kept, outputs = [], []
     for name, type in columns:
-        kept.append(f"{_kept(name, type)} AS {quoted(name)}")
-        outputs.append(f"CAST({quoted(name)} AS VARCHAR)")
+        kept.append(f"{_kept(name, type)} AS {identifier(name)}")
+        outputs.append(f"CAST({identifier(name)} AS VARCHAR)")
         value = value_sql(name, type)
         if value is not None and column_kind(type) not in ("text", "enum"):
             outputs.append(value)
@@ -120,18 +121,21 @@ def _fetched(
 def _kept(name: str, type: str) -> str:
     kind = column_kind(type)
     if kind == "json":
-        return value_sql(name, "VARCHAR") or quoted(name)
+        return value_sql(name, "VARCHAR") or identifier(name)
     if kind in ("nested", "blob"):
-        return shown(quoted(name), kind)
+        return shown(identifier(name), kind)
     if kind == "other":
         return "CAST(NULL AS VARCHAR)"
-    return (value_sql(name, type) if kind == "text" else None) or quoted(name)
+    return (value_sql(name, type) if kind == "text" else None) or identifier(name)
 
 
 def _can_be_read(connection: duckdb.DuckDBPyConnection, relation: str, name: str, type: str) -> bool:
     try:
         _fetched(
-            connection, f"(SELECT {quoted(name)} FROM {relation})", [(name, type)], " USING SAMPLE reservoir(1 ROWS)"
+            connection,
+            f"(SELECT {identifier(name)} FROM {relation})",
+            [(name, type)],
+            " USING SAMPLE reservoir(1 ROWS)",
         )
     except duckdb.InterruptException:
         raise

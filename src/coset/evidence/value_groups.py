@@ -14,9 +14,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from coset.evidence.column_expressions import column_kind, quoted
+from coset.evidence.column_expressions import column_kind
 from coset.evidence.objects import ColumnProfile, ValueGroup
 from coset.evidence.sampled_rows import CUT_CHARACTERS, SampledRows
+from coset.sql_text import identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -127,7 +128,7 @@ def _statement(relation: str, names: Sequence[str]) -> str:
     """Per value: the column's number, the value, its count, its rank from the top and from the tail, the number of
     values, the rows counted."""
     columns = [f"c{number}" for number in range(len(names))]
-    selected = ", ".join(f"{quoted(name)} AS {column}" for name, column in zip(names, columns, strict=True))
+    selected = ", ".join(f"{identifier(name)} AS {column}" for name, column in zip(names, columns, strict=True))
     which = " ".join(f"WHEN GROUPING({column}) = 0 THEN {number}" for number, column in enumerate(columns))
     value = " ".join(f"WHEN GROUPING({column}) = 0 THEN CAST({column} AS VARCHAR)" for column in columns)
     sets = ", ".join(f"({column})" for column in columns)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from coset import sql_text
+
 SHOWN = 60
 """So many letters of a value are shown; the rest is cut and marked."""
 CUT = "…"
@@ -20,7 +22,7 @@ def literal(value: str, most: int = SHOWN) -> str:
     shown = value[:most]
     mark = CUT if len(value) > most else ""
     if is_plain(shown):
-        return "'" + shown.replace("'", "''") + "'" + mark
+        return sql_text.literal(shown) + mark
     return "E'" + "".join(_escaped(letter) for letter in shown) + "'" + mark
 
 

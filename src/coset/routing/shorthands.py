@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from coset.evidence.column_expressions import quoted
 from coset.routing.cost import cost
 from coset.routing.data_as_text import runnable
+from coset.sql_text import identifier
 
 LONG, OFTEN, MOST = 9, 3, 9
 """An expression gets a name from so many tokens around its column and so many uses on; so many names at most."""
@@ -73,5 +73,5 @@ class Shorthands:
 
 def _form(expression: str, column: str) -> tuple[str, str] | None:
     """What stands before and after the column, where it stands once, as a view writes it."""
-    parts = runnable(expression).split(quoted(column))
+    parts = runnable(expression).split(identifier(column))
     return (parts[0], parts[1]) if len(parts) == 2 and any(parts) else None

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import duckdb
 
-from coset.evidence.column_expressions import quoted
+from coset.sql_text import identifier
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKENS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|.", re.DOTALL)
@@ -30,7 +30,7 @@ def name(written: str) -> str:
     """An identifier, in quotes only where DuckDB would read it as something else."""
     lowered = written.lower()
     plain = _PLAIN.fullmatch(written) and lowered not in _VALUES_WITHOUT_BRACKETS and lowered not in _key_words()
-    return written if plain else quoted(written)
+    return written if plain else identifier(written)
 
 
 def table_name(source: str, schema: str | None, table: str) -> str:
@@ -40,7 +40,7 @@ def table_name(source: str, schema: str | None, table: str) -> str:
 
 def qualified(expression: str, columns: Sequence[str], table: str) -> str:
     """An expression over quoted columns, with the table before each of them; texts inside it stay as they are."""
-    known = {quoted(column): name(column) for column in columns}
+    known = {identifier(column): name(column) for column in columns}
     parts: list[str] = []
     for match in _TOKENS.finditer(expression):
         token = match[0]

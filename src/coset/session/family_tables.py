@@ -29,8 +29,9 @@ from coset.environment.scan import (
 from coset.environment.source import Column, Source, Table
 from coset.errors import LimitReached
 from coset.session.conditions import columns_of, conjunction, keeps_text, parts_of
-from coset.session.local_tables import in_place, literal, quoted
+from coset.session.local_tables import in_place
 from coset.session.snapshots import file_type
+from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -81,9 +82,9 @@ class _Gathering:
         there = _names_there(member)
         outputs = []
         for column in self.columns:
-            value = quoted(there[column.name.lower()]) if column.name.lower() in there else "NULL"
+            value = identifier(there[column.name.lower()]) if column.name.lower() in there else "NULL"
             value = literal(name) if column.name == self.held.naming else value
-            outputs.append(f"CAST({value} AS {file_type(column.type)}) AS {quoted(column.name)}")
+            outputs.append(f"CAST({value} AS {file_type(column.type)}) AS {identifier(column.name)}")
         return ", ".join(outputs)
 
 
@@ -153,7 +154,7 @@ class FamilyTables(Source):
         names = scan.columns or tuple(column.name for column in table.columns)
         columns = [table.column(name) for name in names]
         connection = _connection()
-        empty = ", ".join(f"CAST(NULL AS {file_type(each.type)}) AS {quoted(each.name)}" for each in columns)
+        empty = ", ".join(f"CAST(NULL AS {file_type(each.type)}) AS {identifier(each.name)}" for each in columns)
         schema = connection.sql(f"SELECT {empty} LIMIT 0").to_arrow_reader(1).schema
         return pa.RecordBatchReader.from_batches(schema, self._batches(connection, held, columns, scan))
 
@@ -190,7 +191,9 @@ class FamilyTables(Source):
                 local = in_place(self.source, member, place)
                 for alias, path in local.attach:
                     if alias not in attached:
-                        asked.connection.execute(f"ATTACH {literal(path)} AS {quoted(alias)} (READ_ONLY, TYPE duckdb)")
+                        asked.connection.execute(
+                            f"ATTACH {literal(path)} AS {identifier(alias)} (READ_ONLY, TYPE duckdb)"
+                        )
                         attached.add(alias)
                 outputs = asked.outputs(name, member)
                 parts.append(f"SELECT {outputs} FROM (SELECT * FROM ({local.query}){kept})")

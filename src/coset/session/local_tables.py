@@ -13,6 +13,7 @@ from pathlib import Path
 from coset.environment.source import InPlace, Source, Table
 from coset.errors import CosetError
 from coset.session.snapshots import file_type
+from coset.sql_text import identifier, literal
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,15 @@ def in_place(source: Source, table: Table, place: InPlace) -> LocalTable:
         alias = f"file_of_{source.settings.name.lower()}"
         schema, name = place.relation
         columns = ", ".join(
-            quoted(column.native_name) + ("" if column.native_name == column.name else f" AS {quoted(column.name)}")
+            identifier(column.native_name)
+            + ("" if column.native_name == column.name else f" AS {identifier(column.name)}")
             for column in table.columns
         )
-        query = f"SELECT {columns} FROM {quoted(alias)}.{quoted(schema)}.{quoted(name)}"
+        query = f"SELECT {columns} FROM {identifier(alias)}.{identifier(schema)}.{identifier(name)}"
         return LocalTable(query, attach=((alias, str(place.attach)),))
     if place.sql is None:
         raise CosetError(f"'{source.settings.name}.{table.name}' cannot be read in place")
-    names = ", ".join(quoted(column.name) for column in table.columns)
+    names = ", ".join(identifier(column.name) for column in table.columns)
     return LocalTable(f"SELECT * FROM {place.sql} AS place({names})", files=tuple(map(str, place.paths)))
 
 
@@ -53,18 +55,9 @@ def from_file(columns: Iterable[tuple[str, str, bool]], path: Path) -> str:
     outputs = []
     for name, kind, held in columns:
         if not held:
-            outputs.append(f"CAST(NULL AS {kind}) AS {quoted(name)}")
+            outputs.append(f"CAST(NULL AS {kind}) AS {identifier(name)}")
         elif file_type(kind) == kind:
-            outputs.append(quoted(name))
+            outputs.append(identifier(name))
         else:
-            outputs.append(f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}")
+            outputs.append(f"CAST({identifier(name)} AS {kind}) AS {identifier(name)}")
     return f"SELECT {', '.join(outputs)} FROM read_parquet({literal(str(path))})"
-
-
-def quoted(name: str) -> str:
-    """A name as SQL writes it, whatever letters it has."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

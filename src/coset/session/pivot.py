@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from coset.errors import UserError
+from coset.sql_text import literal
 
 MAXIMUM_VALUES = 1_000
 
@@ -93,8 +94,8 @@ def with_values(text: str, values: Sequence[Sequence[str]]) -> str:
             raise UserError(
                 f"PIVOT on '{column.expression}' finds a value that cannot name a column; write IN ('a', 'b')"
             )
-        quoted = ", ".join("'" + value.replace("'", "''") + "'" for value in found)
-        text = f"{text[: column.start]}({column.expression}) IN ({quoted}){text[column.end :]}"
+        values = ", ".join(map(literal, found))
+        text = f"{text[: column.start]}({column.expression}) IN ({values}){text[column.end :]}"
     return text
 
 

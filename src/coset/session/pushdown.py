@@ -23,8 +23,8 @@ from coset.environment.source import Column, Source, Table
 from coset.errors import CosetError
 from coset.session import conditions
 from coset.session.aggregates import AggregateBlock, Node, aggregate_block, select_blocks
-from coset.session.local_tables import quoted
 from coset.session.snapshots import OutputColumn, file_type
+from coset.sql_text import identifier
 
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
 """Sends a request to the worker process."""
@@ -227,9 +227,9 @@ def _answer_types(
 ) -> list[tuple[str, str]] | None:
     """The type DuckDB itself gives to each group column and aggregate."""
     types = [(name, reference.table.column(name).type) for name in found.group_by]
-    relation = ".".join(quoted(part) for part in reference.relation)
+    relation = ".".join(identifier(part) for part in reference.relation)
     for aggregate in found.aggregates:
-        column = quoted(aggregate.column) if aggregate.column else "*"
+        column = identifier(aggregate.column) if aggregate.column else "*"
         call = "count(DISTINCT " if aggregate.function == "count_distinct" else f"{aggregate.function}("
         try:
             described = planner.plan(f"SELECT {call}{column}) FROM {relation}")["columns"]

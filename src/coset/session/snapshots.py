@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from coset.environment.scan import EVERYTHING, Scan
 from coset.environment.source import Source, Table
 from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished
+from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -146,8 +147,7 @@ def fetch_to_parquet(
             connection.execute("SET enable_progress_bar = false")
             connection.register("arriving", stream)
             connection.execute(
-                f"COPY (SELECT {casts} FROM arriving) TO '{str(part).replace(chr(39), chr(39) * 2)}' "
-                "(FORMAT parquet, COMPRESSION lz4_raw)"
+                f"COPY (SELECT {casts} FROM arriving) TO {literal(str(part))} (FORMAT parquet, COMPRESSION lz4_raw)"
             )
         part.replace(path)
     except duckdb.Error as error:
@@ -208,9 +208,7 @@ def _plain_cause(error: BaseException) -> Exception | None:
 
 
 def _cast(field: pa.Field, column: OutputColumn) -> str:
-    source = '"' + field.name.replace('"', '""') + '"'
-    target = '"' + column.name.replace('"', '""') + '"'
-    return f"CAST({source} AS {column.type}) AS {target}"
+    return f"CAST({identifier(field.name)} AS {column.type}) AS {identifier(column.name)}"
 
 
 def _shape(table: Table) -> str:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from coset.environment.scan import EVERYTHING, Scan
 from coset.environment.source import Column, InPlace, Source, SourceSettings, Table, unique_names
 from coset.errors import CosetError, LimitReached, TableVanished, UserError
-from coset.session.local_tables import literal, quoted
 from coset.session.snapshots import file_type
+from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +60,7 @@ class TemporaryTables(Source):
         self._held[name.lower()] = (table, path)
         if earlier is not None:
             earlier[1].unlink(missing_ok=True)
-        return f"{CATALOG}.{quoted(name)}"
+        return f"{CATALOG}.{identifier(name)}"
 
     def find(self, parts: Sequence[str]) -> Table:
         """The table that `result.name` names, ignoring case."""
@@ -82,7 +82,7 @@ class TemporaryTables(Source):
 
     def in_place(self, table: Table) -> InPlace | None:
         path = self._path(table)
-        casts = ", ".join(f"CAST({quoted(column.name)} AS {column.type})" for column in table.columns)
+        casts = ", ".join(f"CAST({identifier(column.name)} AS {column.type})" for column in table.columns)
         return InPlace(sql=f"(SELECT {casts} FROM read_parquet({literal(str(path))}))", paths=(path,))
 
     def read(self, table: Table, scan: Scan = EVERYTHING) -> pa.RecordBatchReader:
@@ -111,7 +111,7 @@ class TemporaryTables(Source):
                 described = connection.execute("DESCRIBE arriving").fetchall()
                 kinds = list(types) if types is not None else [str(row[1]) for row in described]
                 casts = ", ".join(
-                    f"CAST({quoted(column)} AS {file_type(kind)}) AS {quoted(column)}"
+                    f"CAST({identifier(column)} AS {file_type(kind)}) AS {identifier(column)}"
                     for column, kind in zip(names, kinds, strict=True)
                 )
                 connection.execute(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from coset.session.confinement import confine, end_with_parent
 from coset.session.protocol import decode, encode
+from coset.sql_text import identifier, literal, qualified
 
 if TYPE_CHECKING:
     import duckdb
@@ -115,11 +116,11 @@ class Worker:
             },
         )
         for name, path in attach:
-            connection.execute(f"ATTACH {_text(path)} AS {_name(name)} (READ_ONLY, TYPE duckdb)")
+            connection.execute(f"ATTACH {literal(path)} AS {identifier(name)} (READ_ONLY, TYPE duckdb)")
         if files:
-            connection.execute(f"SET allowed_paths = [{', '.join(map(_text, files))}]")
+            connection.execute(f"SET allowed_paths = [{', '.join(map(literal, files))}]")
         if folders:
-            connection.execute(f"SET allowed_directories = [{', '.join(map(_text, folders))}]")
+            connection.execute(f"SET allowed_directories = [{', '.join(map(literal, folders))}]")
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET enable_external_access = false")
         return Instance(connection)
@@ -149,12 +150,12 @@ class Worker:
             columns = relation["columns"]
             # The table behind the view has plain column names, so that filters in the plan are unambiguous text.
             stored = ", ".join(f"c{index} {column['type']}" for index, column in enumerate(columns))
-            shown = ", ".join(f"c{index} AS {_name(column['name'])}" for index, column in enumerate(columns))
+            shown = ", ".join(f"c{index} AS {identifier(column['name'])}" for index, column in enumerate(columns))
             self._schema(instance, catalog, schema)
             self._schema(instance, "planned", "main")
             instance.connection.execute(f"CREATE OR REPLACE TABLE planned.main.t{number} ({stored})")
             instance.connection.execute(
-                f"CREATE OR REPLACE VIEW {_name(catalog)}.{_name(schema)}.{_name(name)} AS "
+                f"CREATE OR REPLACE VIEW {identifier(catalog)}.{identifier(schema)}.{identifier(name)} AS "
                 f"SELECT {shown} FROM planned.main.t{number}"
             )
         described = instance.connection.execute(f"DESCRIBE {head['sql']}").fetchall()
@@ -214,16 +215,16 @@ class Worker:
             return
         self._schema(instance, catalog, schema)
         instance.connection.execute(
-            f"CREATE OR REPLACE VIEW {_name(catalog)}.{_name(schema)}.{_name(name)} AS {relation['query']}"
+            f"CREATE OR REPLACE VIEW {qualified((catalog, schema, name))} AS {relation['query']}"
         )
         instance.relations[catalog, schema, name] = relation["query"]
 
     def _schema(self, instance: Instance, catalog: str, schema: str) -> None:
         if catalog not in instance.catalogs:
-            instance.connection.execute(f"ATTACH ':memory:' AS {_name(catalog)}")
+            instance.connection.execute(f"ATTACH ':memory:' AS {identifier(catalog)}")
             instance.catalogs.add(catalog)
         if schema != "main" and (catalog, schema) not in instance.schemas:
-            instance.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_name(catalog)}.{_name(schema)}")
+            instance.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {identifier(catalog)}.{identifier(schema)}")
             instance.schemas.add((catalog, schema))
 
     def _fetched(self, cursor: duckdb.DuckDBPyConnection, head: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -270,14 +271,6 @@ def _within(batch: pa.RecordBatch, room: int) -> pa.RecordBatch:
 
 def _listed(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value or [])
-
-
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 if __name__ == "__main__":

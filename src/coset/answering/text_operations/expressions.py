@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from coset.errors import CosetError
 from coset.evidence.state import EvidenceState
-from coset.session.local_tables import literal, quoted
 from coset.session.query_session import QuerySession
+from coset.sql_text import identifier, literal
 
 MOST_PATTERNS = 24
 LEAST_COMMON = 3
@@ -156,7 +156,7 @@ def pattern_candidate(pattern: Any, column: str) -> Candidate | None:
     if not isinstance(pattern, str) or not pattern or len(pattern) > LONGEST_PATTERN or "\x00" in pattern:
         return None
     group = 1 if re.search(r"(?<!\\)\((?!\?)", pattern) else 0
-    call = f"regexp_extract({quoted(column)}, {literal(pattern)}, {group})"
+    call = f"regexp_extract({identifier(column)}, {literal(pattern)}, {group})"
     return Candidate(f"nullif(trim({call}), '')", "pattern")
 
 

@@ -27,6 +27,7 @@ import duckdb
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan, scan_to_sql
 from coset.environment.source import Column, ForeignKey, InPlace, Source, SourceSettings, Table, unique_names
 from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished
+from coset.sql_text import identifier
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -308,7 +309,7 @@ def _rows_by_table(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[tupl
 def _describe(connection: duckdb.DuckDBPyConnection, schema: str, native_name: str) -> list[tuple[Any, ...]] | None:
     """A view's columns as it binds now, or None when it does not."""
     try:
-        rows = connection.execute(f"DESCRIBE {_quoted(schema)}.{_quoted(native_name)}").fetchall()
+        rows = connection.execute(f"DESCRIBE {identifier(schema)}.{identifier(native_name)}").fetchall()
     except duckdb.Error:
         return None
     return [(name, column_type, nullable == "YES", None) for name, column_type, nullable, *_ in rows]
@@ -329,7 +330,7 @@ def _with_rows(connection: duckdb.DuckDBPyConnection, tables: list[Table]) -> li
     for start in range(0, len(countable), COUNTED_AT_ONCE):
         part = countable[start : start + COUNTED_AT_ONCE]
         counted = " UNION ALL ".join(
-            f"SELECT {number}, count(*) FROM {_quoted(table.schema or 'main')}.{_quoted(table.native_name)}"
+            f"SELECT {number}, count(*) FROM {identifier(table.schema or 'main')}.{identifier(table.native_name)}"
             for number, table in enumerate(part)
         )
         for number, rows in connection.execute(counted).fetchall():
@@ -366,10 +367,6 @@ def _identifier(name: str) -> sge.Identifier:
     import sqlglot.expressions as sge
 
     return sge.Identifier(this=name, quoted=True)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _first_sentence(message: str) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import duckdb
 
 from coset.errors import UserError
-from coset.evidence.diagnostics.quoting import identifier
 from coset.evidence.objects import Diagnostic, Share
+from coset.sql_text import identifier
 
 LEAST_AGREEMENT = 0.3
 LEAST_CORRELATION = 0.5

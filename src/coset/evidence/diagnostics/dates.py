@@ -22,9 +22,9 @@ from coset.evidence.diagnostics.date_formats import (
     read_formats,
 )
 from coset.evidence.diagnostics.observed import Observed
-from coset.evidence.diagnostics.quoting import identifier, literal
 from coset.evidence.diagnostics.trial import tried
 from coset.evidence.objects import Diagnostic
+from coset.sql_text import identifier, literal
 
 LEAST_SHARE = 0.5
 MOST_FORMATS = 20

@@ -17,9 +17,10 @@ from typing import Any
 import duckdb
 
 from coset.evidence.diagnostics.null_words import EVERYWHERE
-from coset.evidence.diagnostics.quoting import BLANKS, as_text, identifier, is_date, is_text, one_of, trimmed
+from coset.evidence.diagnostics.quoting import BLANKS, as_text, is_date, is_text, one_of, trimmed
 from coset.evidence.objects import Share
 from coset.evidence.sampled_rows import CUT_CHARACTERS, SampledRows, value_sql
+from coset.sql_text import identifier
 
 FEW_DIFFERENT = 500
 LONGEST = CUT_CHARACTERS - 1

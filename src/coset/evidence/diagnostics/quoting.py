@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from coset.sql_text import identifier, literal
+
 BLANKS = " \t\r\n\u00a0\u202f\u2007\u3000\u200b\ufeff"
 """What is cut off at both ends of a text before it is read; the cutting itself is reported as padding."""
 
@@ -16,14 +18,6 @@ INTEGER_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|INT\d*)$"
 FLOAT_TYPE = re.compile(r"(DOUBLE|FLOAT|REAL)$", re.IGNORECASE)
 DECIMAL_TYPE = re.compile(r"(DECIMAL|NUMERIC)\b", re.IGNORECASE)
 DATE_TYPE = re.compile(r"(DATE|TIMESTAMP|DATETIME)", re.IGNORECASE)
-
-
-def identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def one_of(texts: Iterable[str]) -> str:

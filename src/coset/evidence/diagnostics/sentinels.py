@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import duckdb
 
 from coset.evidence.diagnostics.observed import Observed
-from coset.evidence.diagnostics.quoting import identifier
 from coset.evidence.diagnostics.trial import tried
 from coset.evidence.objects import Diagnostic
+from coset.sql_text import identifier
 
 LEAST_ROWS = 20
 LEAST_DIFFERENT = 6

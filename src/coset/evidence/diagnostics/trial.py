@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import duckdb
 
-from coset.evidence.diagnostics.quoting import identifier
+from coset.sql_text import identifier
 
 
 def tried(

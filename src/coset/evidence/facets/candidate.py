@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from coset.sql_text import literal
+
 Kind = Literal[
     "date", "number", "amount", "identifier", "place", "person", "url", "email", "phone", "key_value", "slot", "list",
     "other",
@@ -31,16 +33,6 @@ class Candidate:
     raw: str
     varied: bool = False
     """True where a reading that nearly always gives the same value is no reading."""
-
-
-def literal(text: str) -> str:
-    """A SQL string literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quoted(name: str) -> str:
-    """A SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def escaped(text: str) -> str:

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coset.evidence.facets.candidate import Candidate, escaped, extract, first_of, literal
+from coset.evidence.facets.candidate import Candidate, escaped, extract, first_of
 from coset.evidence.facets.words import SMALL_WORDS
+from coset.sql_text import literal
 
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coset.evidence.facets.candidate import Candidate, literal
+from coset.evidence.facets.candidate import Candidate
+from coset.sql_text import literal
 
 _SEPARATORS = (";", "|", "\n", " / ", "<br>", ",")
 _NAMES = {"\n": "a new line", " / ": '" / "'}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
-from coset.evidence.facets.candidate import quoted
+from coset.sql_text import identifier
 
 _LOOKED_AT = 1_000
 _LOOKED_AT_LETTERS = 2_000
@@ -49,7 +49,7 @@ class Copy:
 
 
 def read(connection: DuckDBPyConnection, relation: str, column: str, rows: int, seed: int) -> Copy | None:
-    name = quoted(column)
+    name = identifier(column)
     first = connection.execute(
         f"SELECT left({name}, {_LOOKED_AT_LETTERS}), length({name}) FROM {relation} "
         f"WHERE {name} IS NOT NULL AND {name} <> '' LIMIT {_LOOKED_AT}"
@@ -59,7 +59,7 @@ def read(connection: DuckDBPyConnection, relation: str, column: str, rows: int, 
     mean = sum(min(length, LONGEST_TEXT) for _, length in first) / len(first)
     wanted = min(COPIED_ROWS, max(5_000, int(COPIED_LETTERS / max(mean, 1))))
     complete = rows <= wanted
-    table, sample_table = (quoted(f"facets_{kind}_{uuid.uuid4().hex}") for kind in ("copy", "sample"))
+    table, sample_table = (identifier(f"facets_{kind}_{uuid.uuid4().hex}") for kind in ("copy", "sample"))
     sample = "" if complete else f" USING SAMPLE reservoir({wanted} ROWS) REPEATABLE ({seed})"
     connection.execute(
         f"CREATE TEMP TABLE {table} AS SELECT left({name}, {LONGEST_TEXT}) AS {name} "

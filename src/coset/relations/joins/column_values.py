@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from coset.environment.source import Column
-from coset.evidence.column_expressions import ColumnKind, column_kind, literal, quoted
+from coset.evidence.column_expressions import ColumnKind, column_kind
 from coset.relations.joins.dates import looks_like_date, looks_like_time
 from coset.relations.joins.joinable import DIRT, JoinableTable, JoinColumn, ValueKind
+from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -87,7 +88,7 @@ def key_of_stripped(stripped: str) -> str:
 
 def text_of(name: str, type: str, *, elements: bool) -> str:
     """The values of a column as text, in SQL; those of a list one a row."""
-    column, kind = quoted(name), column_kind(type)
+    column, kind = identifier(name), column_kind(type)
     if elements:
         value = elements_of_json(column) if kind == "text" else f"CAST(unnest({column}) AS VARCHAR)"
         return f"left({value}, {LONGEST_VALUE})"
@@ -161,7 +162,7 @@ def _worth_reading(
         return
     tests: list[str] = []
     for column in columns:
-        name = quoted(column.name)
+        name = identifier(column.name)
         test = "NULL"
         if column.elements:
             test = f"avg(len({name})) <= 50"
@@ -220,7 +221,7 @@ def _read_parts(
 ) -> None:
     """The columns of a large table, each by itself. Values become text only after they were chosen and counted: over
     many rows that is most of the work."""
-    values = {column.number: column.text if column.kind == "text" else quoted(column.name) for column in columns}
+    values = {column.number: column.text if column.kind == "text" else identifier(column.name) for column in columns}
     counts = ", ".join(f"approx_count_distinct({value})" for value in values.values())
     [row] = connection.execute(f"SELECT {counts} FROM {table.relation}").fetchall()
     for (number, value), count in zip(values.items(), row, strict=True):

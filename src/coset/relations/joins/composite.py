@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from coset.evidence.column_expressions import quoted
 from coset.evidence.objects import Relation
 from coset.relations.joins.declared import tuple_join
 from coset.relations.joins.joinable import JoinColumn
 from coset.relations.joins.memory import Tests
 from coset.relations.joins.names import words
 from coset.relations.joins.reader import TableReader
+from coset.sql_text import identifier
 
 MOST_TESTED = 40
 MOST_SHARED = 6
@@ -101,7 +101,7 @@ def _key(reader: TableReader, tests: Tests, place: int, shared: Sequence[JoinCol
 
     def measure() -> list[str]:
         for names in enough:
-            together = ", ".join(quoted(name) for name in names)
+            together = ", ".join(identifier(name) for name in names)
             [(count,)] = reader.connection.execute(
                 f"SELECT count(DISTINCT ({together})) FROM {reader.relation(place)}"
             ).fetchall()

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from coset.environment.source import ForeignKey
-from coset.evidence.column_expressions import quoted
 from coset.evidence.objects import Reference, Relation
 from coset.relations.joins.expressions import count_join, tested_from
 from coset.relations.joins.joinable import JoinableTable
 from coset.relations.joins.memory import Tests
 from coset.relations.joins.reader import TableReader
+from coset.sql_text import identifier
 
 Pair = tuple[tuple[int, str], tuple[int, str]]
 
@@ -83,15 +83,15 @@ def tuple_join(
 
 def _together(columns: Sequence[str]) -> str:
     if len(columns) == 1:
-        return quoted(columns[0])
-    return f"({', '.join(quoted(column) for column in columns)})"
+        return identifier(columns[0])
+    return f"({', '.join(identifier(column) for column in columns)})"
 
 
 def _all_known(columns: Sequence[str]) -> str:
     """The values as text; NULL when one is missing, since such a row refers to nothing."""
     if len(columns) == 1:
-        return quoted(columns[0])
-    return " || ', ' || ".join(f"CAST({quoted(column)} AS VARCHAR)" for column in columns)
+        return identifier(columns[0])
+    return " || ', ' || ".join(f"CAST({identifier(column)} AS VARCHAR)" for column in columns)
 
 
 def _references(table: JoinableTable, columns: Sequence[str]) -> tuple[Reference, ...]:

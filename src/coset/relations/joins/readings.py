@@ -10,11 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from coset.evidence.column_expressions import column_kind, literal, quoted
+from coset.evidence.column_expressions import column_kind
 from coset.relations.joins.column_values import STRIPPED, elements_of_json, names_of
 from coset.relations.joins.dates import date_sql
 from coset.relations.joins.joinable import JoinColumn
 from coset.relations.joins.variants import Variant
+from coset.sql_text import identifier, literal
 
 Gives = Literal["own", "text", "number", "date"]
 _ORDER = (
@@ -132,7 +133,7 @@ def value_sql(column: JoinColumn) -> str:
     """The column as it is; the elements of a list one by one; the names of a family's tables, over no table."""
     if column.is_names:
         return names_of(column.members)
-    name = quoted(column.name)
+    name = identifier(column.name)
     if not column.elements:
         return name
     if column_kind(column.type) == "text":

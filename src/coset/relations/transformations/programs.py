@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from coset.relations.transformations.steps import BLANKS, lower, quoted, upper
+from coset.relations.transformations.steps import BLANKS, lower, upper
+from coset.sql_text import literal
 
 Mode = Literal["whole", "word", "chunk", "letters", "digits", "split", "between", "after", "before last", "initials"]
 Case = Literal["", "lower", "upper", "capital"]
@@ -111,10 +112,10 @@ class Piece:
 
     def sql(self, expression: str) -> str:
         place = self.index + 1 if self.index >= 0 else self.index
-        mark = quoted(self.delimiter)
+        mark = literal(self.delimiter)
         rest = f"substr({expression}, strpos({expression}, {mark}) + {len(self.delimiter)})"
         if self.mode in RUNS:
-            base = f"regexp_extract_all({expression}, {quoted(RUNS[self.mode][1])})[{place}]"
+            base = f"regexp_extract_all({expression}, {literal(RUNS[self.mode][1])})[{place}]"
         elif self.mode == "split":
             base = f"string_split({expression}, {mark})[{place}]"
         elif self.mode == "before last":
@@ -123,11 +124,11 @@ class Piece:
                 f"CASE WHEN contains({expression}, {mark}) THEN left({expression}, length({expression}) - ({tail})) END"
             )
         elif self.mode == "between":
-            base = f"CASE WHEN contains({expression}, {mark}) THEN string_split({rest}, {quoted(self.closing)})[1] END"
+            base = f"CASE WHEN contains({expression}, {mark}) THEN string_split({rest}, {literal(self.closing)})[1] END"
         elif self.mode == "after":
             base = f"CASE WHEN contains({expression}, {mark}) THEN {rest} END"
         elif self.mode == "initials":
-            base = f"regexp_replace({expression}, {quoted(WORD_OR_SEPARATORS)}, '\\1', 'g')"
+            base = f"regexp_replace({expression}, {literal(WORD_OR_SEPARATORS)}, '\\1', 'g')"
         else:
             base = expression
         if self.squeeze:
@@ -176,6 +177,6 @@ class Program:
         return whole[: self.clip] if self.clip else whole
 
     def sql(self, expression: str) -> str:
-        rendered = [quoted(part) if isinstance(part, str) else part.sql(expression) for part in self.parts]
+        rendered = [literal(part) if isinstance(part, str) else part.sql(expression) for part in self.parts]
         whole = "(" + " || ".join(rendered) + ")"
         return f"left({whole}, {self.clip})" if self.clip else whole

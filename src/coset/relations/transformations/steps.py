@@ -11,17 +11,11 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from sqlglot import exp
-
 from coset.relations.transformations.text import without_accents
+from coset.sql_text import literal
 
 BLANKS = "\t\n\f\r \u00a0"
 BLANK_CLASS = r"[\t\n\f\r \x{00A0}]"
-
-
-def quoted(text: str) -> str:
-    """A text as an SQL literal."""
-    return exp.Literal.string(text).sql(dialect="duckdb")
 
 
 def lower(text: str) -> str:
@@ -58,7 +52,7 @@ class Trim:
         return re.sub(f"[{BLANKS}]+", " ", text).strip(" ")
 
     def sql(self, expression: str) -> str:
-        return f"trim(regexp_replace({expression}, {quoted(BLANK_CLASS + '+')}, ' ', 'g'))"
+        return f"trim(regexp_replace({expression}, {literal(BLANK_CLASS + '+')}, ' ', 'g'))"
 
 
 @dataclass(frozen=True)
@@ -96,7 +90,7 @@ class Rewrite:
         return re.sub(self.pattern, self.replacement, text)
 
     def sql(self, expression: str) -> str:
-        return f"regexp_replace({expression}, {quoted(self.duckdb_pattern)}, {quoted(self.replacement)}, 'g')"
+        return f"regexp_replace({expression}, {literal(self.duckdb_pattern)}, {literal(self.replacement)}, 'g')"
 
 
 WITHOUT_STRAY = Rewrite(
@@ -128,7 +122,7 @@ class Number:
         plain = f"ltrim(replace(trim({expression}), ',', ''), '+')"
         short = f"regexp_replace({plain}, '^(-?)0+([0-9])', '\\1\\2')"
         short = f"regexp_replace(regexp_replace({short}, '(\\.[0-9]*?)0+$', '\\1'), '\\.0*$', '')"
-        return f"CASE WHEN regexp_full_match(trim({expression}), {quoted(self._shape)}) THEN {short} END"
+        return f"CASE WHEN regexp_full_match(trim({expression}), {literal(self._shape)}) THEN {short} END"
 
 
 MONTHS = [
@@ -232,10 +226,10 @@ class Date:
             # Only the date part goes to strptime; the shape lets a midnight follow it.
             plain = f"regexp_replace(regexp_extract({expression}, '^[^T:]*'), ' 00$', '')"
         elif "%B" in self.format or "%b " in self.format or " %b" in self.format:
-            plain = f"regexp_replace({expression}, {quoted('^' + WEEKDAY)}, '')"
+            plain = f"regexp_replace({expression}, {literal('^' + WEEKDAY)}, '')"
             plain = f"replace(regexp_replace({plain}, '([0-9])(st|nd|rd|th)', '\\1'), ',', '')"
-        parsed = f"strftime(try_strptime({plain}, {quoted(self.format)}), {quoted(self.outcome)})"
-        return f"CASE WHEN regexp_full_match({expression}, {quoted(DATE_SHAPES[self.format])}) THEN {parsed} END"
+        parsed = f"strftime(try_strptime({plain}, {literal(self.format)}), {literal(self.outcome)})"
+        return f"CASE WHEN regexp_full_match({expression}, {literal(DATE_SHAPES[self.format])}) THEN {parsed} END"
 
 
 def century(year: int) -> int:
@@ -268,9 +262,9 @@ class Affix:
         fixed = len(self.prefix) + len(self.suffix)
         tests = [f"length({expression}) > {fixed}"]
         if self.prefix:
-            tests.append(f"starts_with({expression}, {quoted(self.prefix)})")
+            tests.append(f"starts_with({expression}, {literal(self.prefix)})")
         if self.suffix:
-            tests.append(f"ends_with({expression}, {quoted(self.suffix)})")
+            tests.append(f"ends_with({expression}, {literal(self.suffix)})")
         cut = f"substr({expression}, {len(self.prefix) + 1}, length({expression}) - {fixed})"
         return f"CASE WHEN {' AND '.join(tests)} THEN {cut} END"
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from coset.errors import CosetError
-from coset.evidence.column_expressions import column_kind, quoted
+from coset.evidence.column_expressions import column_kind
 from coset.evidence.state import EvidenceState
 from coset.routing.anchors.label_texts import label_pairs, listed_pairs
 from coset.routing.anchors.reading_values import sql_name, stays
 from coset.routing.anchors.settings import ValueIndexSettings
 from coset.routing.anchors.text_forms import normalised, plain_words
 from coset.session.query_session import QuerySession
+from coset.sql_text import identifier
 
 NARROW = 6
 """A table of so many columns may be a lookup table, whatever its columns are called."""
@@ -129,9 +130,10 @@ def _read_pair(
     settings: ValueIndexSettings,
 ) -> Iterable[CodeLabel]:
     most = settings.most_codes + 1
+    coded, labelled = identifier(code["name"]), identifier(label["name"])
     result = session.sql(
-        f"SELECT DISTINCT CAST({quoted(code['name'])} AS VARCHAR) AS code, {quoted(label['name'])} AS label "
-        f"FROM {sql_name(table)} WHERE {quoted(code['name'])} IS NOT NULL AND {quoted(label['name'])} IS NOT NULL "
+        f"SELECT DISTINCT CAST({coded} AS VARCHAR) AS code, {labelled} AS label "
+        f"FROM {sql_name(table)} WHERE {coded} IS NOT NULL AND {labelled} IS NOT NULL "
         f"LIMIT {most}",
         max_rows=most,
         seconds=settings.table_seconds,

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from coset.evidence.column_expressions import SHOWN_CHARACTERS, column_kind, quoted
+from coset.evidence.column_expressions import SHOWN_CHARACTERS, column_kind
 from coset.evidence.personal import personal_data
 from coset.evidence.state import EvidenceState
 from coset.routing.anchors.settings import ValueIndexSettings
+from coset.sql_text import identifier
 
 Status = Literal["held", "searched", "partly", "prose", "personal", "schema only"]
 """held: all values; searched: the rest at the source on demand; partly: some, and no more can be had."""
@@ -95,7 +96,7 @@ def _column(
     settings: ValueIndexSettings,
     paths: Sequence[object],
 ) -> IndexedColumn:
-    column = IndexedColumn(row["reference"], "column", quoted(row["name"]), "held", row["distinct_values"])
+    column = IndexedColumn(row["reference"], "column", identifier(row["name"]), "held", row["distinct_values"])
     if withheld := _withheld(column, table, row["personal"] is not None):
         return withheld
     if (row["mean_length"] or 0.0) > settings.longest_mean or paths:

@@ -6,9 +6,9 @@ schema-only sources and no personal column is among them.
 
 from __future__ import annotations
 
-from coset.evidence.column_expressions import quoted
 from coset.evidence.state import EvidenceState
 from coset.routing.anchors.index import IndexParts, MemberKey, TextColumn
+from coset.sql_text import identifier
 
 LONG = 80
 _OPEN = (
@@ -55,7 +55,7 @@ def _add_member_keys(
         ).fetchall()
         names = {reference: name for reference, name, is_column, _ in found if is_column}
         expressions = {
-            numbers[reference]: quoted(text) if is_column else text
+            numbers[reference]: identifier(text) if is_column else text
             for reference, text, is_column, is_open in found
             if is_open and text and reference in numbers
         }

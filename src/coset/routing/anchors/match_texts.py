@@ -14,7 +14,6 @@ import time
 from collections.abc import Sequence
 
 from coset.errors import CosetError
-from coset.evidence.column_expressions import quoted
 from coset.routing.anchors.found_words import found_words
 from coset.routing.anchors.hashed_texts import hashes_of
 from coset.routing.anchors.index import MemberKey, TextColumn
@@ -24,6 +23,7 @@ from coset.routing.anchors.sightings import Lookup, Sighting
 from coset.routing.anchors.text_forms import ASKING_WORDS
 from coset.routing.request import AnchorMatch
 from coset.session.query_session import QuerySession, stays_at_source
+from coset.sql_text import identifier, literal
 
 ALREADY = 0.5
 """A phrase that was found so well is not looked for in texts."""
@@ -108,7 +108,7 @@ def _in_texts(
     """How many texts of a column mention each phrase. Raises `CosetError` where they cannot be read here."""
     if stays_at_source(*session.catalogue.find(column.table)):
         raise CosetError("its texts stay at their source")
-    text = quoted(column.column)
+    text = identifier(column.column)
     asked = ", ".join(
         f"count_if({_mentions(text, phrase.text)}), count_if({_says(text, phrase.text)})" for phrase in phrases
     )
@@ -147,7 +147,7 @@ def _members_of(
     holder = key.expressions[value.object]
     holds = f"({holder}) = {_text(value.value)}" if value.value is not None else _mentions(holder, value.phrase)
     statement = (
-        f"SELECT DISTINCT CAST({quoted(key.column)} AS VARCHAR) FROM {_table(key.table)} WHERE {holds} ORDER BY 1"
+        f"SELECT DISTINCT CAST({identifier(key.column)} AS VARCHAR) FROM {_table(key.table)} WHERE {holds} ORDER BY 1"
     )
     rows = session.sql(statement, max_rows=10 * MOST_MEMBERS, seconds=seconds).rows()
     members = [str(member) for (member,) in rows if str(member) in key.members]
@@ -191,11 +191,11 @@ def _text(value: str) -> str:
 
 
 def _table(parts: tuple[str, ...]) -> str:
-    return ".".join(quoted(part) for part in parts)
+    return ".".join(identifier(part) for part in parts)
 
 
 def _mention(lookup: Lookup, phrase: Phrase, number: int, note: str, match: AnchorMatch) -> Sighting:
-    patterns = ["'%" + word.replace("'", "''") + "%'" for word in _words(phrase.text)]
+    patterns = [literal(f"%{word}%") for word in _words(phrase.text)]
     pattern = " AND ILIKE ".join(patterns)
     return Sighting(
         phrase.text, phrase.first, phrase.last, number, lookup.index.objects.references[number], "value", match,

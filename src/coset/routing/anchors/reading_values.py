@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coset.errors import CosetError
-from coset.evidence.column_expressions import quoted
 from coset.routing.anchors.indexed_columns import IndexedColumn
 from coset.routing.anchors.settings import ValueIndexSettings
 from coset.session.query_session import QuerySession, stays_at_source
+from coset.sql_text import identifier
 
 COLUMNS_AT_ONCE = 20
 
@@ -22,7 +22,7 @@ COLUMNS_AT_ONCE = 20
 def sql_name(table: Mapping[str, Any]) -> str:
     """What to write after FROM."""
     parts = (table["source"], table["schema_name"], table["name"])
-    return ".".join(quoted(part) for part in parts if part is not None)
+    return ".".join(identifier(part) for part in parts if part is not None)
 
 
 def stays(session: QuerySession, table: Mapping[str, Any]) -> bool:

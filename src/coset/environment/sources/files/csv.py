@@ -24,11 +24,11 @@ from coset.environment.sources.files.relation import (
     Shape,
     TooLarge,
     Unreadable,
-    identifier_sql,
     reader_sql,
     types_struct,
 )
 from coset.environment.sources.files.values import possible_types, type_test
+from coset.sql_text import identifier
 
 _COLUMNS_AT_ONCE = 300
 """Of a wider table so many columns are looked at by one query: DuckDB holds a block of values for each of them."""
@@ -119,7 +119,7 @@ def describe_each(
         together = replace(first, paths=tuple(files.paths[0] for files in some.values()))
         file_name = unique_names([*(column.name for column in first.texts), "file"])[-1]
         relation = reader_sql(together.place(first.texts, ("filename", file_name)))
-        query = f"SELECT {identifier_sql(file_name)}, {_measures(first, possible)} FROM {relation} GROUP BY 1"
+        query = f"SELECT {identifier(file_name)}, {_measures(first, possible)} FROM {relation} GROUP BY 1"
         try:
             found = {Path(file): measures for file, *measures in connection.execute(query).fetchall()}
         except duckdb.Error:
@@ -145,9 +145,9 @@ def _measures(files: CsvFiles, possible: list[list[str]], columns: slice = slice
     """SQL for the number of rows, and for each column how many values it has and how many fit each type."""
     measures = ["count(*)"]
     for column, types in zip(files.texts[columns], possible[columns], strict=True):
-        identifier = identifier_sql(column.name)
-        measures.append(f"count({identifier})")
-        measures += [f"count_if({type_test(type_name, f'trim({identifier})')})" for type_name in types]
+        name = identifier(column.name)
+        measures.append(f"count({name})")
+        measures += [f"count_if({type_test(type_name, f'trim({name})')})" for type_name in types]
     return ", ".join(measures)
 
 

@@ -27,12 +27,11 @@ from coset.environment.sources.files.relation import (
     SqlText,
     TooLarge,
     Unreadable,
-    identifier_sql,
     reader_sql,
-    string_sql,
     types_struct,
 )
 from coset.environment.sources.files.values import type_test
+from coset.sql_text import identifier, literal
 
 _TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIME")
 _TEXTS = {*_TIMES, "TIMESTAMP_NS", "UUID"}  # what DuckDB makes of text
@@ -94,7 +93,7 @@ def describe(
     looked_at: list[tuple[str, str]] = []
     measures: list[str] = []
     for name, native in inferred:
-        read_as, decided_type = _decision(identifier_sql(name), native)
+        read_as, decided_type = _decision(identifier(name), native)
         looked_at.append((name, read_as))
         measures.append(decided_type)
     shape: tuple[Option, ...] = (("records", "true" if records else "false"),)
@@ -131,7 +130,7 @@ def _decision(identifier: str, native: str) -> tuple[str, str]:
         return "VARCHAR", "'VARCHAR'"
     if native == "VARCHAR" or native in _TEXTS:
         fits = "".join(
-            f" WHEN count({identifier}) = count_if({type_test(name, identifier)}) THEN {string_sql(name)}"
+            f" WHEN count({identifier}) = count_if({type_test(name, identifier)}) THEN {literal(name)}"
             for name in _TIMES
         )
         return "VARCHAR", f"CASE WHEN count({identifier}) = 0 THEN 'VARCHAR'{fits} ELSE 'VARCHAR' END"
@@ -139,10 +138,10 @@ def _decision(identifier: str, native: str) -> tuple[str, str]:
         return "JSON", f"CASE WHEN count({identifier}) >= 0 THEN 'JSON' END"
     chosen = _NESTED_TYPE.sub(lambda match: _NESTED[match[1]], native)
     if "DOUBLE" not in native:
-        return chosen, f"CASE WHEN count({identifier}) >= 0 THEN {string_sql(chosen)} END"
+        return chosen, f"CASE WHEN count({identifier}) >= 0 THEN {literal(chosen)} END"
     exact = "VARCHAR" if native == "DOUBLE" else "JSON"
-    long_integers = f"count_if(regexp_matches({identifier}, {string_sql(_LONG_INTEGER)}))"
-    return exact, f"CASE WHEN {long_integers} = 0 THEN {string_sql(chosen)} ELSE {string_sql(exact)} END"
+    long_integers = f"count_if(regexp_matches({identifier}, {literal(_LONG_INTEGER)}))"
+    return exact, f"CASE WHEN {long_integers} = 0 THEN {literal(chosen)} ELSE {literal(exact)} END"
 
 
 def _depth(native: str) -> int:
@@ -210,10 +209,10 @@ def _describe_objects(
     keys, has_twice = _keys(connection, files, options)
     if has_twice:
         raise Unreadable("has an object with the same key twice")
-    pointers = {key: string_sql("/" + key.replace("~", "~0").replace("/", "~1")) for key in keys}
+    pointers = {key: literal("/" + key.replace("~", "~0").replace("/", "~1")) for key in keys}
     measures = [f"list(DISTINCT json_type(json, {pointer}))" for pointer in pointers.values()]
     measures += [
-        f"count_if(regexp_matches(json_extract_string(json, {pointer}), {string_sql(_LONG_INTEGER)}))"
+        f"count_if(regexp_matches(json_extract_string(json, {pointer}), {literal(_LONG_INTEGER)}))"
         for pointer in pointers.values()
     ]
     rows, found = _measured(connection, measures, _objects(files, options))
@@ -223,7 +222,7 @@ def _describe_objects(
         type_name = _scalar_type({kind for kind in seen or () if kind not in {None, "NULL"}}, bool(long))
         columns.append(Column(name, type_name, key, "JSON"))
         extract = "json_extract" if type_name == "JSON" else "json_extract_string"
-        expressions.append(f"CAST({extract}(json, {pointers[key]}) AS {type_name}) AS {identifier_sql(name)}")
+        expressions.append(f"CAST({extract}(json, {pointers[key]}) AS {type_name}) AS {identifier(name)}")
     relation = f"(SELECT {', '.join(expressions)} FROM {_objects(files, options)})"
     return Shape(tuple(columns), rows, relation)
 

@@ -11,12 +11,13 @@ from pathlib import Path
 import duckdb
 
 from coset.environment.source import Column
-from coset.environment.sources.files.relation import Option, ReaderCall, Shape, Unreadable, reader_sql, string_sql
+from coset.environment.sources.files.relation import Option, ReaderCall, Shape, Unreadable, reader_sql
+from coset.sql_text import literal
 
 
 def column_names(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> list[tuple[str, ...]]:
     """For each file, the names of its top columns with their physical types."""
-    listed = ", ".join(string_sql(str(file)) for file in files)
+    listed = ", ".join(literal(str(file)) for file in files)
     try:
         found = connection.execute(
             f"SELECT file_name, name, type, converted_type, num_children FROM parquet_schema([{listed}])"
@@ -44,7 +45,7 @@ def _top(nodes: list[tuple[str, str, int]]) -> list[tuple[str, str]]:
 
 def describe(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], options: tuple[Option, ...]) -> Shape:
     place = ReaderCall(reader="read_parquet", files=files, options=options)
-    listed = ", ".join(string_sql(str(file)) for file in files)
+    listed = ", ".join(literal(str(file)) for file in files)
     try:
         found = connection.execute(f"DESCRIBE SELECT * FROM {reader_sql(place)}").fetchall()
         counted = connection.execute(f"SELECT sum(num_rows) FROM parquet_file_metadata([{listed}])").fetchone()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coset.environment.source import Column
+from coset.sql_text import literal
 
 Option = tuple[str, str | int | float | bool]
 
@@ -52,14 +53,6 @@ class TooLarge(Unreadable):
     """A file that is refused because of a limit."""
 
 
-def string_sql(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def identifier_sql(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def literal_path(path: Path) -> Path:
     """A pattern that matches this path alone. DuckDB expands `*`, `?` and `[` in every file name that it is given,
     and would read another file that happens to match."""
@@ -69,12 +62,12 @@ def literal_path(path: Path) -> Path:
 def types_struct(columns: tuple[Column, ...] | list[tuple[str, str]]) -> SqlText:
     """The `columns` (or `hive_types`) option: names and types, in order."""
     pairs = [(item.name, item.type) if isinstance(item, Column) else item for item in columns]
-    return SqlText("{" + ", ".join(f"{string_sql(name)}: {string_sql(type)}" for name, type in pairs) + "}")
+    return SqlText("{" + ", ".join(f"{literal(name)}: {literal(type)}" for name, type in pairs) + "}")
 
 
 def reader_sql(place: ReaderCall) -> str:
     """The call as SQL that stands after FROM."""
-    files = ", ".join(string_sql(str(file)) for file in place.files)
+    files = ", ".join(literal(str(file)) for file in place.files)
     options = "".join(f", {name} = {_option_sql(value)}" for name, value in place.options)
     return f"{place.reader}([{files}]{options})"
 
@@ -84,4 +77,4 @@ def _option_sql(value: str | int | float | bool) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    return string_sql(value) if isinstance(value, str) else repr(value)
+    return literal(value) if isinstance(value, str) else repr(value)

@@ -37,8 +37,9 @@ from coset.environment.sources.files.layout import (
     single,
     walk,
 )
-from coset.environment.sources.files.relation import Shape, TooLarge, Unreadable, identifier_sql, reader_sql
+from coset.environment.sources.files.relation import Shape, TooLarge, Unreadable, reader_sql
 from coset.errors import LimitReached, SourceUnreachable, TableVanished
+from coset.sql_text import identifier
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -321,7 +322,7 @@ class Files(Source):
 def _statement(scan: Scan, names: Sequence[str]) -> str:
     """The scan over `source_rows`, in SQL."""
     if scan == EVERYTHING:  # The library that writes SQL takes longer to load than a small file to read.
-        return f"SELECT {', '.join(identifier_sql(name) for name in names)} FROM source_rows"
+        return f"SELECT {', '.join(identifier(name) for name in names)} FROM source_rows"
     import sqlglot.expressions as sge
 
     return scan_to_sql(

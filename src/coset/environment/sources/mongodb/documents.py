@@ -25,6 +25,7 @@ from typing import Any
 
 from coset.environment.source import Column, unique_names
 from coset.environment.sources.mongodb.driver import bson_is_there
+from coset.sql_text import identifier
 
 MOST_LEVELS = 8
 """Documents and arrays nested deeper than this are JSON from there on."""
@@ -78,8 +79,8 @@ def duckdb_type(shape: Shape) -> str:
         return shape.type
     if isinstance(shape, Items):
         return f"{duckdb_type(shape.item)}[]"
-    quoted = ['"' + name.replace('"', '""') + '"' for name in shape.names]
-    inner = ", ".join(f"{name} {duckdb_type(field)}" for name, (_, field) in zip(quoted, shape.fields, strict=True))
+    fields = zip(map(identifier, shape.names), shape.fields, strict=True)
+    inner = ", ".join(f"{name} {duckdb_type(field)}" for name, (_, field) in fields)
     return f"STRUCT({inner})"
 
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from coset.sql_text import identifier
+
 Name = tuple[str | None, str]
 """A schema, where one is written, and a name."""
 
@@ -270,7 +272,7 @@ def parse_type(tokens: Tokens) -> PgType:
     first = tokens.peek()
     schema, name = tokens.name()
     plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name)
-    words, shown, modifiers = [name], [name if plain else '"' + name.replace('"', '""') + '"'], list[int]()
+    words, shown, modifiers = [name], [name if plain else identifier(name)], list[int]()
     several = first.kind == "word" and schema is None and name in _SEVERAL_WORDS
     while True:
         if tokens.at("("):

@@ -61,8 +61,3 @@ class Clock:
         if self.started is not None:
             self.left -= time.monotonic() - self.started
         self.started = None
-
-
-def quoted(name: str) -> str:
-    """A name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'

@@ -26,7 +26,8 @@ from coset.environment.sources.sqlite.columns import (
     not_utf8_expression,
     survey_expressions,
 )
-from coset.environment.sources.sqlite.connection import Connection, quoted
+from coset.environment.sources.sqlite.connection import Connection
+from coset.sql_text import identifier
 
 References = dict[str, list[tuple[str, list[tuple[str, str | None]]]]]
 """For each table, the tables it refers to with pairs of columns; None stands for the primary key there."""
@@ -211,7 +212,7 @@ class Listing:
     def _select(self, native_name: str, expressions: list[str]) -> tuple[Any, ...]:
         with self.connection.clock:
             answer: tuple[Any, ...] = self.connection.execute(
-                f"SELECT {', '.join(expressions)} FROM {quoted(native_name)} AS t"
+                f"SELECT {', '.join(expressions)} FROM {identifier(native_name)} AS t"
             ).fetchone()
         return answer
 
@@ -263,7 +264,7 @@ def _not_utf8(text: bytes) -> bool:
 
 
 def _column(member: _Member) -> str:
-    return "t." + quoted(member.name)
+    return "t." + identifier(member.name)
 
 
 def _decoded(name: bytes) -> str:

@@ -25,9 +25,10 @@ from urllib.parse import quote
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan, family
 from coset.environment.source import Source, SourceSettings, Table
 from coset.environment.sources.sqlite.columns import NOT_UTF8
-from coset.environment.sources.sqlite.connection import LONGEST_VALUE, Clock, Connection, quoted
+from coset.environment.sources.sqlite.connection import LONGEST_VALUE, Clock, Connection
 from coset.environment.sources.sqlite.listing import Listing
 from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished
+from coset.sql_text import identifier
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -177,9 +178,9 @@ class SQLiteFile(Source):
         limit = self.settings.limits.cell_bytes
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         for column in table.columns:
-            longest = f"max(length(CAST({quoted(column.native_name)} AS BLOB)))"
+            longest = f"max(length(CAST({identifier(column.native_name)} AS BLOB)))"
             with connection.clock:
-                (size,) = connection.execute(f"SELECT {longest} FROM {quoted(table.native_name)}").fetchone()
+                (size,) = connection.execute(f"SELECT {longest} FROM {identifier(table.native_name)}").fetchone()
             if size is not None and size > limit:
                 raise LimitReached(
                     f"source '{self.settings.name}': a value of {size:,} bytes in column '{column.name}' of table"
