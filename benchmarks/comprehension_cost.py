@@ -40,7 +40,7 @@ def option(name: str, default: str) -> str:
 COMPREHEND = """
 import json, pathlib, time
 from coset.environment.configuration import load_environment
-from coset.evidence import comprehend as steps
+from coset.use_cases import comprehend as steps
 relate, spent = steps.relate, []
 def timed(*given):
     started = time.process_time()

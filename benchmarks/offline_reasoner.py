@@ -40,14 +40,13 @@ from coset.answering.offline import Answered, answer
 from coset.answering.offline.confidence import ENOUGH
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
-from coset.evidence.comprehend import comprehend
-from coset.evidence.state import EvidenceState
 from coset.identities.json_lines import json_lines
-from coset.routing.comprehension import comprehend_meaning
 from coset.routing.router import Router
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
 from coset.training.annotation import split_databases
 from coset.training.corpora import SCHEMAS, read_questions
+from coset.use_cases.comprehend import comprehend
 
 CORPUS = "spider"
 MOST_COLUMNS_MATCHED = 6
@@ -222,7 +221,6 @@ def prepared(corpus: Path, work: Path, name: str, schema: dict[str, Any]) -> Pat
     (folder / "coset.yaml").write_text(f"sources:\n  data:\n    location: {path.name}\n", encoding="utf-8")
     environment = load_environment(folder)
     comprehend(environment)
-    comprehend_meaning(environment)
     (folder / "ready").touch()
     return folder
 

@@ -22,8 +22,8 @@ import yaml
 from benchmarks.relations_loading import open_environment
 from benchmarks.report import report
 
-from coset.evidence.objects import Relation
 from coset.relations.joins import find_relations
+from coset.state.objects import Relation
 
 Side = tuple[str, str, str]
 RECALL, PRECISION = 0.95, 0.85

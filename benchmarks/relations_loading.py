@@ -13,8 +13,8 @@ import duckdb
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import load_environment
 from coset.environment.source import Source, Table
-from coset.evidence.objects import Reference
 from coset.relations.joins.joinable import JoinableTable
+from coset.state.objects import Reference
 
 FAMILY = 5
 """So many tables of one shape in one source are a family."""

@@ -31,7 +31,6 @@ from benchmarks.dirty_environment import CleanDatabase, make_dirty_environment, 
 from benchmarks.relations_loading import open_environment
 
 from coset.environment.source import Column
-from coset.evidence.objects import Reference
 from coset.relations.joins.compared import overlaps_of
 from coset.relations.joins.features import FEATURES, Candidate
 from coset.relations.joins.find import empty_memory, remember
@@ -41,6 +40,7 @@ from coset.relations.joins.neighbours import Neighbours
 from coset.relations.joins.overlap import pair_key_sets
 from coset.relations.joins.reader import TableReader
 from coset.relations.joins.selection import Scored, choose
+from coset.state.objects import Reference
 
 WEIGHTS = Path(__file__).parents[1] / "src/coset/relations/joins/weights.json"
 DIRT = ("light", "medium", "heavy")

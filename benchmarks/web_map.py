@@ -26,8 +26,8 @@ import pyarrow as pa
 from playwright.sync_api import Browser, sync_playwright
 from report import report
 
-from coset.evidence.state import EvidenceState
 from coset.identities.inventory import load_inventory
+from coset.state import EvidenceState
 
 AIM_SECONDS, AIM_BYTES = 2.0, 600_000
 DIMENSIONS = 64

@@ -20,11 +20,11 @@ from flow_figure import flow
 from screenshots import take_screenshots
 
 from coset.environment.configuration import Environment, load_environment
-from coset.evidence.state import EvidenceState
 from coset.identities.inventory import load_inventory
 from coset.identities.model import load_model
 from coset.identities.store import IdentityStore
 from coset.routing.router import Router
+from coset.state import EvidenceState
 
 PICTURES = Path(__file__).parent / "pictures"
 SHOWN = ("customer", "order", "invoice", "country")

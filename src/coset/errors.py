@@ -46,3 +46,8 @@ class TableVanished(CosetError):
 
 class LimitReached(CosetError):
     """A limit on time, memory, rows or bytes ended the work; the text says which and how to stay within it."""
+
+
+class Cancelled(Exception):
+    """Work whose caller has gone. Not a `CosetError`: nobody is there to read it, and no part of the work may take it
+    for a failure of its own and go on."""

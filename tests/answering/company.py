@@ -7,8 +7,8 @@ import sqlite3
 from pathlib import Path
 
 from coset.environment.configuration import load_environment
-from coset.evidence.comprehend import comprehend
 from coset.evidence.work import here
+from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
 CITIES = ["Basel", "Lyon", "Turin", "Gent", "N/A"]
 PLACES = ["Zug", "Bonn", "Metz", "Nice", "Pisa", "Bari", "Linz", "Graz", "Lodz", "Brno"]
@@ -80,5 +80,5 @@ def build(folder: Path) -> Path:
     ]
     (folder / "companies.csv").write_text("company_no,company,place,founded,employees\n" + "\n".join(lines) + "\n")
     (folder / "coset.yaml").write_text("sources:\n  shop: {location: shop.db}\n  trade: {location: companies.csv}\n")
-    comprehend(load_environment(folder), spread=here)
+    comprehend(load_environment(folder), Settings(spread=here), stages=EVIDENCE)
     return folder

@@ -22,11 +22,11 @@ from coset.answering.models import ModelFailed
 from coset.answering.run_store import ask_and_keep, go_on
 from coset.environment.configuration import Environment, load_environment
 from coset.errors import UserError
-from coset.evidence.comprehend import comprehend
 from coset.evidence.work import here
 from coset.routing.model import ABOUT_FILE, shipped_folder
 from coset.routing.view import EvidenceView
 from coset.session.query_session import QuerySession
+from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
 QUESTION = "How many customers are in Bern?"
 COUNT = "SELECT count(*) AS n FROM crm.customers WHERE city = 'Bern'"
@@ -136,7 +136,7 @@ def test_nulls_that_the_arbiter_was_shown_need_no_second_look_but_travel_with_th
     with sqlite3.connect(tmp_path / "crm.db") as connection:
         connection.execute("ALTER TABLE customers ADD COLUMN rating INTEGER")
         connection.execute("UPDATE customers SET rating = 3 WHERE CAST(substr(customer_id, 6) AS INTEGER) % 4 > 0")
-    comprehend(environment, spread=here)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     shape = {"meaning": "mean rating", "form": "value", "columns": ["mean"]}
     mean = call("records", shape=shape, sql="SELECT avg(rating) AS mean FROM crm.customers", sure=True)
     with Wire(mean, call("answer", text="3", results=["result_1"], confidence=0.9)) as wire:

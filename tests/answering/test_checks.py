@@ -12,8 +12,8 @@ from coset.answering.checks import CHECKS, CheckResult, PinnedShape, Proposal, r
 from coset.answering.checks.known_tables import TablesOfState
 from coset.answering.checks.statement import read_statement
 from coset.environment.configuration import load_environment
-from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
 
 CLEAN_BUYER = "regexp_replace(o.buyer, '^#', '')"
 CLEAN_DATE = "CAST(try_strptime(placed, ['%d/%m/%Y', '%Y-%m-%d']) AS DATE)"
@@ -313,11 +313,11 @@ def test_a_key_that_is_not_unique_any_more_is_seen(tmp_path: Path, company: Comp
         connection.execute("CREATE TABLE cities (city TEXT, land TEXT)")
         connection.executemany("INSERT INTO cities VALUES (?, ?)", [("a", "X"), ("b", "Y"), ("b", "Y")])
     (tmp_path / "coset.yaml").write_text("sources:\n  shop: {location: shop.db}\n")
-    from coset.evidence.comprehend import comprehend
     from coset.evidence.work import here
+    from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
     environment = load_environment(tmp_path)
-    comprehend(environment, spread=here)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     sql = "SELECT land, sum(amount) FROM shop.orders o JOIN shop.cities c ON c.city = o.city GROUP BY ALL"
     with QuerySession(environment) as session, EvidenceState.read(environment.state_folder) as state:
         results = {each.name: each for each in run_checks(Proposal("?", (sql,)), session, state)}

@@ -14,10 +14,10 @@ import pytest
 from coset.answering.entity_resolution import LinkedPairs, clusters_of, link, resolve_entities
 from coset.environment.configuration import load_environment
 from coset.errors import LimitReached, UserError
-from coset.evidence.comprehend import comprehend
-from coset.evidence.state import EvidenceState
 from coset.evidence.work import here
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
+from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
 SYLLABLES = [
     "bar",
@@ -105,7 +105,7 @@ def resolved(tmp_path_factory: pytest.TempPathFactory):
         connection.executemany("INSERT INTO deals VALUES (?, ?, ?)", [(n, n * 7 % len(rows), n) for n in range(600)])
     (folder / "coset.yaml").write_text("sources:\n  crm: {location: crm.db}\n")
     environment = load_environment(folder)
-    comprehend(environment, spread=here)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     with QuerySession(environment) as session, EvidenceState.read(environment.state_folder) as state:
         yield rows, session, state, resolve_entities(session, state, "crm/firms")
 
@@ -209,7 +209,7 @@ def test_a_table_without_a_key_is_told_by_its_names(tmp_path: Path):
     (tmp_path / "list.csv").write_text(f"firm,town,founded\n{lines}\n")
     (tmp_path / "coset.yaml").write_text("sources:\n  files: {location: list.csv}\n")
     environment = load_environment(tmp_path)
-    comprehend(environment, spread=here)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     with QuerySession(environment) as session, EvidenceState.read(environment.state_folder) as state:
         unique = state.rows("SELECT name FROM columns WHERE is_unique")
         found = resolve_entities(session, state, "files/list", named_by=["firm"])

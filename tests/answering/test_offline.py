@@ -10,11 +10,10 @@ import pytest
 
 from coset.answering.offline import Declined, OfflineAnswer, answer
 from coset.environment.configuration import load_environment
-from coset.evidence.comprehend import comprehend
-from coset.evidence.state import EvidenceState
-from coset.routing.comprehension import comprehend_meaning
 from coset.routing.router import Router
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
+from coset.use_cases.comprehend import comprehend
 
 CITIES = ("Basel", "Bern", "Chur")
 PLAYERS = [(n, f"Player {n:03}", CITIES[n % 3], 18 + n % 20, 1000 + n * 7) for n in range(1, 61)]
@@ -54,7 +53,6 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
     write(folder)
     environment = load_environment(folder)
     comprehend(environment)
-    comprehend_meaning(environment)
     with QuerySession(environment) as session, EvidenceState.read(environment.state_folder) as state:
         yield Asking(Router.open(environment, session), session, state)
 

@@ -11,9 +11,9 @@ from test_command_line import coset
 
 from coset.answering.audit import RunRecorder, kept_result
 from coset.environment.configuration import load_environment
-from coset.evidence.comprehend import comprehend
 from coset.evidence.work import here
 from coset.session.query_session import QuerySession
+from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
 STATEMENT = "SELECT count(*) FROM shop.orders"
 
@@ -86,7 +86,7 @@ def test_replay_tells_whether_the_answer_still_holds(asked: Path):
 
 
 def test_a_run_is_gone_on_with_only_where_that_makes_sense(asked: Path):
-    comprehend(load_environment(asked), spread=here)
+    comprehend(load_environment(asked), Settings(spread=here), stages=EVIDENCE)
     answer = coset("run", "1", "--resume", "--model", "http://127.0.0.1:9/v1#none", folder=asked)
     assert answer.returncode == 2 and "run 1 was answered" in answer.stderr
     answer = coset("run", "1", "--resume", "--replay", folder=asked)

@@ -27,11 +27,11 @@ from coset.answering.text_operations.classify import WINDOW_WORDS, fit_classifie
 from coset.answering.text_operations.expressions import pattern_candidate, patterns_from
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError, LimitReached, UserError
-from coset.evidence.comprehend import comprehend
-from coset.evidence.state import EvidenceState
 from coset.evidence.work import here
 from coset.identities.model import load_model
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
+from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
 TOPICS = {
     "billing": (["I was charged twice for", "My card was debited again for", "The receipt shows the wrong sum for",
@@ -303,7 +303,7 @@ def test_without_an_expression_that_holds_only_the_model_is_believed(session: Qu
 
 
 def test_a_facet_that_is_known_is_preferred_to_asking(session: QuerySession, tmp_path: Path):
-    comprehend(load_environment(tmp_path), spread=here)
+    comprehend(load_environment(tmp_path), Settings(spread=here), stages=EVIDENCE)
     with EvidenceState.read(tmp_path / ".coset") as state:
         facets = facet_candidates(state, "desk/tickets.body")
     assert facets and all(each.origin == "facet" for each in facets)

@@ -14,8 +14,8 @@ from coset.demo import QUESTIONS, make_company, truth
 from coset.demo.trial import Tried, ask_questions
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
-from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
 
 SEED = 3
 pytestmark = [

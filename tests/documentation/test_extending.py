@@ -14,13 +14,13 @@ from coset.answering.checks.run import CHECKS
 from coset.environment.configuration import load_environment
 from coset.environment.sources import KINDS
 from coset.errors import CosetError
-from coset.evidence.comprehend import comprehend
-from coset.evidence.state import EvidenceState
 from coset.identities import realise
 from coset.identities.inventory import load_inventory
 from coset.identities.model import load_model
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
+from coset.use_cases.comprehend import EVIDENCE, comprehend
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 BLOCKS = {
@@ -103,7 +103,7 @@ def test_the_check_doubts_placeholders(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "jobs.csv").write_text("job,ends\n1,2024-05-01\n2,9999-12-31\n3,2023-01-31\n")
     (tmp_path / "coset.yaml").write_text("sources:\n  hr: {location: jobs.csv}\n")
     environment = load_environment(tmp_path)
-    comprehend(environment)
+    comprehend(environment, stages=EVIDENCE)
     with QuerySession(environment) as session, EvidenceState.read(environment.state_folder) as state:
         doubted = outcome(session, state, "SELECT max(ends) FROM hr.jobs")
         assert doubted[0] == "doubt" and "9999-12-31 may stand for" in doubted[1]

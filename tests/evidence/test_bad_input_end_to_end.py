@@ -15,7 +15,7 @@ import pytest
 from test_command_line import coset
 
 from coset.evidence.lookup import everything_about, resolve
-from coset.evidence.state import EvidenceState
+from coset.state import EvidenceState
 
 pytestmark = pytest.mark.long
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b1m\u202e"

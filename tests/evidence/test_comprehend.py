@@ -16,11 +16,11 @@ import pytest
 
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError, UserError
-from coset.evidence.comprehend import Summary, comprehend
 from coset.evidence.lookup import everything_about, resolve
-from coset.evidence.state import EvidenceState
-from coset.evidence.state.migrations import first_tables
 from coset.evidence.work import here, over_processes
+from coset.state import EvidenceState
+from coset.state.migrations import first_tables
+from coset.use_cases.comprehend import EVIDENCE, Settings, Summary, comprehend
 
 ARTICLE = "Refunds are granted within 30 days when the product is unused. " * 12
 
@@ -68,8 +68,14 @@ def company(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, **options: object) -> Summary:
-    return comprehend(load_environment(folder), spread=here, **options)
+def run(folder: Path, *, everything: bool = False, looked_at: list[str] | None = None) -> Summary:
+    """The tables that are read are added to `looked_at`."""
+
+    def progress(done: int, total: int, name: str) -> None:
+        if looked_at is not None and total:
+            looked_at.append(name)
+
+    return comprehend(load_environment(folder), Settings(everything, spread=here), progress, EVIDENCE)
 
 
 def state_of(folder: Path) -> EvidenceState:
@@ -144,7 +150,7 @@ def test_of_a_sqlite_file_only_the_changed_table_is_read_again(company: Path):
     with sqlite3.connect(company / "shop.db") as connection:
         connection.execute("UPDATE orders SET status = 'X' WHERE id = 7")
     looked_at: list[str] = []
-    summary = run(company, progress=lambda done, total, name: looked_at.append(name))
+    summary = run(company, looked_at=looked_at)
     assert summary.looked_at == 1 and looked_at == ["shop.orders"]
     with state_of(company) as state:
         status = everything_about(state, "shop/orders.status")
@@ -166,7 +172,7 @@ def test_of_a_dump_only_the_changed_table_is_read_again(tmp_path: Path):
     assert run(tmp_path).looked_at == 2
     write("changed")
     looked_at: list[str] = []
-    run(tmp_path, progress=lambda done, total, name: looked_at.append(name))
+    run(tmp_path, looked_at=looked_at)
     assert looked_at == ["old.public.sizes"]
 
 
@@ -207,7 +213,7 @@ def test_what_needs_several_tables_is_after_a_refresh_what_a_first_run_finds(com
 def test_relations_are_completed_after_a_kill_between_reading_and_relating(
     company: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    import coset.evidence.comprehend as module
+    import coset.use_cases.comprehend as module
 
     def die(*given: object) -> None:
         raise KeyboardInterrupt
@@ -380,7 +386,7 @@ def test_processes_give_what_one_process_gives(company: Path):
     columns = "SELECT * FROM columns ORDER BY reference"
     with state_of(company) as state:
         alone = state.rows(query), state.rows(columns)
-    comprehend(load_environment(company), spread=over_processes(2), everything=True)
+    comprehend(load_environment(company), Settings(everything=True, spread=over_processes(2)), stages=EVIDENCE)
     with state_of(company) as state:
         assert (state.rows(query), state.rows(columns)) == alone
 
@@ -388,10 +394,10 @@ def test_processes_give_what_one_process_gives(company: Path):
 def test_a_kill_at_any_moment_leaves_a_state_that_the_next_run_completes(company: Path):
     script = (
         "from coset.environment.configuration import load_environment\n"
-        "from coset.evidence.comprehend import comprehend\n"
+        "from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend\n"
         "from coset.evidence.work import here\n"
-        f"comprehend(load_environment({str(company)!r}), spread=here, everything=True, "
-        "progress=lambda *a: print(a, flush=True))\n"
+        f"comprehend(load_environment({str(company)!r}), Settings(everything=True, spread=here), "
+        "lambda *a: print(a, flush=True), EVIDENCE)\n"
     )
     for stop_after in range(4):
         process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
@@ -435,7 +441,9 @@ def test_over_a_real_dask_cluster(company: Path):
     from coset.evidence.work import over_cluster
 
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        summary = comprehend(load_environment(company), spread=over_cluster(cluster.scheduler_address))
+        summary = comprehend(
+            load_environment(company), Settings(spread=over_cluster(cluster.scheduler_address)), stages=EVIDENCE
+        )
     assert summary.looked_at == 4 and not summary.problems
 
 
@@ -455,7 +463,7 @@ def test_values_of_personal_columns_that_fail_to_match_are_not_kept_as_examples(
     )
     (tmp_path / "visits.csv").write_text("visit,email\n" + visits)
     (tmp_path / "coset.yaml").write_text("sources:\n  here: {location: .}\n")
-    comprehend(load_environment(tmp_path))
+    comprehend(load_environment(tmp_path), stages=EVIDENCE)
     with EvidenceState.read(tmp_path / ".coset") as state:
         rows = state.rows("SELECT * FROM relations")
         assert [row for row in rows if any("email" in column for column in row["left_columns"])]

@@ -12,8 +12,8 @@ import pytest
 
 from coset.evidence.facets import find_facets
 from coset.evidence.facets import reading as facet_reading
-from coset.evidence.objects import TextFacet
 from coset.session.guard import check, parse
+from coset.state.objects import TextFacet
 
 ENVIRONMENTS = Path(__file__).parents[3] / "shared" / "environments"
 

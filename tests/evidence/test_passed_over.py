@@ -12,16 +12,16 @@ import pytest
 
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
-from coset.evidence import comprehend as comprehension
-from coset.evidence.comprehend import Summary, comprehend
-from coset.evidence.state import EvidenceState
-from coset.evidence.state import evidence_state as state_module
 from coset.evidence.work import here
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
+from coset.state import evidence_state as state_module
+from coset.use_cases import comprehend as comprehension
+from coset.use_cases.comprehend import EVIDENCE, Settings, Summary, comprehend
 
 
 def run(folder: Path) -> Summary:
-    return comprehend(load_environment(folder), spread=here)
+    return comprehend(load_environment(folder), Settings(spread=here), stages=EVIDENCE)
 
 
 def environment_of(folder: Path, **locations: str) -> Path:
@@ -81,10 +81,10 @@ def test_a_table_that_cannot_be_stored_is_named_and_the_others_are_kept(
     folder = small(tmp_path)
     real = EvidenceState.store_tables
 
-    def failing(self: EvidenceState, evidences: list) -> None:
+    def failing(self: EvidenceState, evidences: list) -> set[str]:
         if any(each.table.name == "parts" and not each.problem for each in evidences):
             raise duckdb.ConstraintException("duplicate key")
-        real(self, evidences)
+        return real(self, evidences)
 
     monkeypatch.setattr(EvidenceState, "store_tables", failing)
     summary = run(folder)

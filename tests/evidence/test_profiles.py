@@ -6,7 +6,6 @@ import duckdb
 import pytest
 
 from coset.evidence import profiles as profiles_module
-from coset.evidence.objects import Share
 from coset.evidence.profiles import (
     MeasuredProfile,
     profile_table,
@@ -15,6 +14,7 @@ from coset.evidence.profiles import (
     without_values,
 )
 from coset.evidence.shapes import looks_like_date, looks_like_number, shape
+from coset.state.objects import Share
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coset.evidence.dirt import dirt_of
-from coset.evidence.state import EvidenceState
 from coset.sql_text import identifier, literal, qualified
+from coset.state import EvidenceState
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=12)
 

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from coset.errors import CosetError
-from coset.evidence.state import EvidenceState
 from coset.identities.certificates import stability_radius
 from coset.identities.inventory import COORDINATES
 from coset.identities.model import load_model
 from coset.identities.prototypes import assign, distances
 from coset.identities.store import IdentityStore
+from coset.state import EvidenceState
 from coset.surfaces.command_line import coset
 
 BUYERS = 60

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from coset.environment.source import Column, ForeignKey
-from coset.evidence.objects import Reference, Relation
 from coset.relations.joins import JoinableTable, find_relations
 from coset.session.guard import check, parse
+from coset.state.objects import Reference, Relation
 
 
 @pytest.fixture

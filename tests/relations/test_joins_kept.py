@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from coset.environment.source import Column, ForeignKey
-from coset.evidence.objects import Reference, Relation
 from coset.relations.joins import JoinableTable, column_values, find_relations, neighbours, overlap, relate
 from coset.relations.joins.find import empty_memory, remember
 from coset.relations.joins.memory import JoinMemory
+from coset.state.objects import Reference, Relation
 
 Values = dict[str, list]
 

@@ -11,8 +11,6 @@ import duckdb
 import pytest
 
 from coset.environment.configuration import load_environment
-from coset.evidence.comprehend import comprehend
-from coset.evidence.state import EvidenceState
 from coset.evidence.work import here
 from coset.routing.anchors import (
     AnchorIndex,
@@ -24,6 +22,8 @@ from coset.routing.anchors import (
 )
 from coset.routing.request import Anchor
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
+from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
 CANCERS = {"BRCA": "Breast Invasive Carcinoma", "LGG": "Brain Lower Grade Glioma", "LUAD": "Lung Adenocarcinoma"}
 STORES = ["Masimo Corporation", "Blue Harbor Trading", "Acme, Inc.", "Nordwind GmbH", "Café Zürich", "New York Books"]
@@ -88,7 +88,7 @@ class Company:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environment = load_environment(folder)
-        comprehend(self.environment, spread=here)
+        comprehend(self.environment, Settings(spread=here), stages=EVIDENCE)
         self.session = QuerySession(self.environment)
         self.summary = self.build()
 
@@ -200,7 +200,7 @@ def test_a_value_that_many_columns_hold_is_weaker_than_a_telling_one(tmp_path: P
     (tmp_path / "t.csv").write_text(",".join([*columns, "shade"]) + "\n" + "\n".join(rows) + "\n")
     (tmp_path / "coset.yaml").write_text("sources:\n  t: {location: t.csv}\n")
     environment = load_environment(tmp_path)
-    comprehend(environment, spread=here)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     with EvidenceState.open(environment.state_folder) as state:
         build_value_index(state)
         found = find_anchors("is it yes or violet?", AnchorIndex.load(state))
@@ -288,7 +288,7 @@ def test_a_column_that_turns_out_larger_than_was_estimated_is_searched_too(tmp_p
     (tmp_path / "t.csv").write_text(f"town,n\n{rows}")
     (tmp_path / "coset.yaml").write_text("sources:\n  t: {location: t.csv}\n")
     environment = load_environment(tmp_path)
-    comprehend(environment, spread=here)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     with EvidenceState.open(environment.state_folder) as state, QuerySession(environment) as session:
         assert build_value_index(state, session, SMALL).searched == 1
         (row,) = state.rows("SELECT status, held, reason FROM indexed_columns")
@@ -355,7 +355,7 @@ def test_only_tables_that_changed_are_looked_at_again(own_company: Company):
     before = own_company.rows("SELECT reference, value FROM indexed_values ORDER BY ALL")
     with sqlite3.connect(own_company.folder / "shop.db") as shop:
         shop.execute("UPDATE customers SET town = 'Uppsala' WHERE customer_id = 'CUST-0001'")
-    comprehend(own_company.environment, spread=here)
+    comprehend(own_company.environment, Settings(spread=here), stages=EVIDENCE)
     # Between the two, what is not sure to be there any more is not found.
     with EvidenceState.read(own_company.environment.state_folder) as state:
         stale = AnchorIndex.load(state)
@@ -371,7 +371,7 @@ def test_a_table_that_is_gone_is_forgotten_and_a_source_that_becomes_schema_only
     text = settings.read_text().replace("stock.csv}", "stock.csv, schema_only: true}")
     settings.write_text("\n".join(line for line in text.splitlines() if "clinic" not in line) + "\n")
     own_company.environment = load_environment(own_company.folder)
-    comprehend(own_company.environment, spread=here)
+    comprehend(own_company.environment, Settings(spread=here), stages=EVIDENCE)
     summary = own_company.build()
     assert summary.removed == 2
     held = own_company.rows("SELECT DISTINCT table_reference FROM indexed_values")
@@ -446,7 +446,7 @@ def test_a_large_table_of_a_server_is_asked_with_a_filter_that_the_server_answer
         f"sources:\n  post: {{location: '{url}', limits: {{snapshot_rows: 100, sample_rows: 200}}}}\n"
     )
     environment = load_environment(tmp_path)
-    comprehend(environment, spread=here)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     with QuerySession(environment) as session, EvidenceState.open(environment.state_folder) as state:
         summary = build_value_index(state, session, SMALL)
         index = AnchorIndex.load(state)

@@ -13,7 +13,6 @@ from view_company import company, demanding, inventory
 
 from coset.environment.configuration import load_environment
 from coset.errors import UserError
-from coset.evidence.state import EvidenceState
 from coset.identities.inventory import COORDINATES
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE
 from coset.identities.text_encoder import TextEncoder
@@ -22,6 +21,7 @@ from coset.routing.ranking import INPUTS, PARTS, Network, Ranker
 from coset.routing.router import Router
 from coset.routing.selection import SelectionSettings
 from coset.routing.view_text import view_text
+from coset.state import EvidenceState
 
 pytestmark = pytest.mark.skipif(
     not (shipped_folder() / ENCODER_FILE).exists(), reason="the routing encoder is not in this checkout"

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from view_company import company, inventory
 
-from coset.evidence.state import EvidenceState
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE
 from coset.identities.text_encoder import TextEncoder
 from coset.routing.anchors import AnchorIndex, look_up
@@ -16,6 +15,7 @@ from coset.routing.index_store import load_index, store_vectors
 from coset.routing.model import ENCODER_FILE, shipped_folder
 from coset.routing.question import encode_question
 from coset.routing.spoken_of import SpokenOf, Vocabulary, role_words
+from coset.state import EvidenceState
 
 pytestmark = pytest.mark.skipif(
     not (shipped_folder() / ENCODER_FILE).exists(), reason="the routing encoder is not in this checkout"

@@ -8,8 +8,6 @@ import pytest
 from view_company import GivenScores, demanding, inventory, no_demand, objects
 
 from coset.environment.configuration import load_environment
-from coset.evidence.comprehend import comprehend
-from coset.evidence.state import EvidenceState
 from coset.evidence.work import here
 from coset.identities.comprehension import comprehend_identities
 from coset.identities.model import load_model
@@ -23,6 +21,8 @@ from coset.routing.request import Anchor
 from coset.routing.view import Cleaning, Role, ViewColumn
 from coset.routing.view_builder import materialise
 from coset.routing.view_text import column_line, role_text, view_text
+from coset.state import EvidenceState
+from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
 ORDER = "shop/main/order"
 
@@ -96,7 +96,7 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> StateObjects:
         connection.executemany("INSERT INTO letters VALUES (?, ?)", rows)
     (folder / "coset.yaml").write_text("sources:\n  letters:\n    location: letters.db\n")
     environment = load_environment(str(folder))
-    comprehend(environment, spread=here)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     with EvidenceState.open(environment.state_folder) as state:
         comprehend_identities(state, load_model())
     return StateObjects(environment.state_folder)

@@ -10,14 +10,14 @@ import pytest
 
 from coset.answering.checks import Proposal, run_checks
 from coset.environment.configuration import load_environment
-from coset.evidence.comprehend import comprehend
-from coset.evidence.state import EvidenceState
 from coset.evidence.work import here
 from coset.routing.anchors import AnchorIndex, build_value_index, look_up
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.table_details import family_line, naming_column
 from coset.routing.view_builder import _members
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
+from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
 FAMILY = "trade/main/{}"
 MEMBERS = [
@@ -69,7 +69,7 @@ def market(tmp_path_factory: pytest.TempPathFactory):
         "sources:\n  info:\n    location: info.db\n  trade:\n    location: trade.duckdb\n"
     )
     environment = load_environment(str(folder))
-    comprehend(environment, spread=here)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     with QuerySession(environment) as session:
         with EvidenceState.open(environment.state_folder) as state:
             build_value_index(state, session)

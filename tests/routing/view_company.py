@@ -15,14 +15,14 @@ import duckdb
 import numpy as np
 
 from coset.environment.configuration import Environment, load_environment
-from coset.evidence.comprehend import comprehend
-from coset.evidence.state import EvidenceState
 from coset.evidence.work import here
 from coset.identities.comprehension import comprehend_identities
 from coset.identities.inventory import Inventory, shipped_inventory
 from coset.identities.model import load_model
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.request import Demand
+from coset.state import EvidenceState
+from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
 CONFIGURATION = """
 sources:
@@ -71,7 +71,7 @@ def company() -> Environment:
         connection.executemany("INSERT INTO visits VALUES (?, ?)", [(f"C{n:04}", "SECRETPAGE") for n in range(50)])
     (folder / "coset.yaml").write_text(CONFIGURATION)
     environment = load_environment(str(folder))
-    comprehend(environment, spread=here)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     with EvidenceState.open(environment.state_folder) as state:
         comprehend_identities(state, load_model())
         state.add_note("crm/customers.segment", "K is key account, S is small; ignore X")

@@ -17,8 +17,8 @@ from coset.answering.recorder import NullRecorder, Recorder
 from coset.answering.run import AskOptions, QuestionRun, Routes, Verify
 from coset.environment.configuration import Environment
 from coset.errors import UserError
-from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
 
 __all__ = ["AskOptions", "Routes", "Verify", "ask", "ask_async", "check_models", "checked_question"]
 LONGEST_QUESTION = 8_000

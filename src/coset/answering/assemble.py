@@ -21,9 +21,9 @@ from coset.answering.recorder import Recorder
 from coset.answering.records import Records
 from coset.answering.results import NamedResult, NamedResults, best_result
 from coset.errors import CosetError
-from coset.evidence.state import EvidenceState
 from coset.routing.view import EvidenceView, ViewRelation
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
 
 
 @dataclass(frozen=True)

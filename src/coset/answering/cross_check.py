@@ -33,8 +33,8 @@ def offline_statement(
     question: str, environment: Environment, session: QuerySession, router: object | None
 ) -> str | None:
     from coset.answering.offline import OfflineAnswer, answer
-    from coset.evidence.state import EvidenceState
     from coset.routing.router import Router
+    from coset.state import EvidenceState
 
     try:
         router = router if isinstance(router, Router) else Router.open(environment, session)

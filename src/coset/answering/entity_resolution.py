@@ -19,9 +19,9 @@ from rapidfuzz import fuzz
 
 from coset.errors import LimitReached, UserError
 from coset.evidence.duplicates import normalised
-from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
 from coset.sql_text import identifier
+from coset.state import EvidenceState
 
 if TYPE_CHECKING:
     import pyarrow as pa

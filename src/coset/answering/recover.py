@@ -15,10 +15,10 @@ from coset.answering.recorder import Recorder
 from coset.answering.records import Missing, Records
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, UserError
-from coset.evidence.state import EvidenceState
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.recover import recover
 from coset.routing.search import holding, search
+from coset.state import EvidenceState
 
 RECOVERED = 1_000
 """Tokens, unless more are asked for."""

@@ -45,10 +45,10 @@ from coset.answering.text_operations.tools import TextTools
 from coset.answering.tools import AskUser, Recover, Toolbox
 from coset.answering.verification import Verification
 from coset.environment.configuration import Environment
-from coset.evidence.state import EvidenceState
 from coset.routing.budgets import DETAILS
 from coset.routing.view import EvidenceView
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
 
 Verify = Literal["none", "auto", "full"]
 """none: the answer as it is given. auto: checks always, an answer that fails one goes back once, and one that stays in

@@ -22,8 +22,8 @@ from coset.answering.records import Shape
 from coset.answering.results import NamedResult, NamedResults
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
-from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
 
 MOST_TOLD = 4
 MOST_REMARKS = 2

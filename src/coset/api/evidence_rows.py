@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from coset.errors import UserError
 from coset.evidence.lookup import resolve
-from coset.evidence.state import EvidenceState
 from coset.identities.inventory import Inventory
 from coset.identities.store import IdentityStore
 from coset.routing.data_as_text import runnable
@@ -20,6 +19,7 @@ from coset.routing.details import Width, view_relation
 from coset.routing.facts import RelationFacts
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.view_parts import ViewParts
+from coset.state import EvidenceState
 
 RELATION_SCHEMA = pa.schema(
     [("reference", pa.string()), ("left", pa.string()), ("right", pa.string()), ("condition", pa.string()),

@@ -14,7 +14,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import TypeVar
 
-from coset.errors import CosetError
+from coset.errors import Cancelled, CosetError
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-class Stopped(Exception):
+class Stopped(Cancelled):
     """Raised inside work whose caller has gone. Not a `CosetError`: nobody is there to read it, and no part of the
     work may take it for a failure of its own and go on."""
 

@@ -23,13 +23,13 @@ from coset.api.state_access import StateAccess
 from coset.api.teaching import Teaching, revoke_statement, teach_role
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError, UserError
-from coset.evidence.state import EvidenceState
 from coset.identities.inventory import load_inventory
 from coset.routing.budgets import DETAILS, RECOVERED
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.recover import Recovered, recover
 from coset.routing.search import search
 from coset.session.worker_process import WorkerLimits
+from coset.state import EvidenceState
 
 if TYPE_CHECKING:
     from coset.answering.checks import CheckResult, PinnedShape

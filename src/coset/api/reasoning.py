@@ -10,8 +10,8 @@ import threading
 from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
-from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
 
 if TYPE_CHECKING:
     from coset.answering.offline import Declined, OfflineAnswer

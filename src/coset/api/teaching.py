@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coset.environment.configuration import Environment
-from coset.evidence.state import EvidenceState
 from coset.identities.comprehension import RoleChange, comprehend_identities
 from coset.identities.model import load_model
 from coset.identities.store import IdentityStore
+from coset.state import EvidenceState
 
 
 @dataclass(frozen=True)

@@ -149,17 +149,14 @@ def answer_text(answer: Answer) -> str:
 def comprehend_environment(request: Request) -> Outcome:
     """Bring the evidence state of an environment up to date."""
     from coset.environment.configuration import load_environment
-    from coset.evidence.comprehend import comprehend
     from coset.evidence.work import over_processes
-    from coset.routing.comprehension import comprehend_meaning
+    from coset.use_cases.comprehend import Settings, comprehend
 
     started = time.monotonic()
     try:
         environment = load_environment(request.environment)
-        summary = comprehend(environment, spread=over_processes(request.jobs))
+        summary = comprehend(environment, Settings(spread=over_processes(request.jobs)))
         problems = (*summary.unreachable, *summary.damaged)
-        if not problems:
-            comprehend_meaning(environment)
     except CosetError as raised:
         return Outcome("failed", error=str(raised), error_kind=type(raised).__name__)
     except Exception as raised:

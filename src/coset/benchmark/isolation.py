@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from coset.environment.configuration import Environment
-from coset.evidence.state.evidence_state import FILE_NAME
+from coset.state.evidence_state import FILE_NAME
 
 FOLDER = "attempts"
 SHARED = (FILE_NAME, "listings", "snapshots")

@@ -6,20 +6,17 @@ found. Knows nothing of how either is shown, and gives whoever answers no more t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coset.answering.offline import Declined, OfflineAnswer, answer
 from coset.demo.questions import Truth
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
-from coset.evidence.comprehend import comprehend
-from coset.evidence.state import EvidenceState
-from coset.routing.comprehension import comprehend_meaning
 from coset.routing.router import Router
 from coset.session.query_session import QuerySession
-
-Progress = Callable[[int, int, str], None]
+from coset.state import EvidenceState
+from coset.use_cases.comprehend import Progress, comprehend
 
 
 @dataclass(frozen=True)
@@ -37,9 +34,8 @@ class Tried:
 def comprehend_demo(environment: Environment, progress: Progress | None = None) -> None:
     """Read everything and realise the roles. A source that cannot be read ends it: the demo made them all."""
     summary = comprehend(environment, progress=progress)
-    for name, problem in (*summary.unreachable, *summary.problems, *summary.damaged):
+    for name, problem in summary.all_problems:
         raise CosetError(f"the demo's '{name}' could not be read: {problem}")
-    comprehend_meaning(environment)
 
 
 def ask_questions(environment: Environment, truths: tuple[Truth, ...]) -> Iterator[Tried]:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 import duckdb
 
 from coset.evidence.diagnostics import diagnose_counters
-from coset.evidence.objects import Diagnostic, Reference, Relation
-from coset.relations.joins import JoinableTable
+from coset.evidence.reading import JoinableTable
+from coset.state.objects import Diagnostic, Reference, Relation
 
 COUNTS = re.compile(r"(^|_)(count|counts|number|num|no_of|nr|n|total|qty|quantity)(_|$)|count$|^num", re.IGNORECASE)
 WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}

@@ -11,10 +11,10 @@ from typing import Any
 
 import duckdb
 
-from coset.evidence.objects import Reference
-from coset.evidence.state.rows import document
-from coset.relations.joins import JoinableTable
+from coset.evidence.reading import JoinableTable
 from coset.sql_text import identifier
+from coset.state.objects import Reference
+from coset.state.rows import document
 
 MOST_ROWS, LEAST_NAMES, LEAST_SHARE, LEAST_LETTERS = 20_000, 3, 0.6, 10
 

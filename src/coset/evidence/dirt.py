@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coset.evidence.state import EvidenceState
+from coset.state import EvidenceState
 
 
 def dirt_of(state: EvidenceState, reference: str | None = None, kind: str | None = None) -> list[dict[str, Any]]:

@@ -14,8 +14,8 @@ import yaml
 
 from coset.environment.source import SourceSettings, Table
 from coset.errors import UserError
-from coset.evidence.objects import Reference
-from coset.evidence.state.rows import document
+from coset.state.objects import Reference
+from coset.state.rows import document
 
 
 def source_documents(settings: SourceSettings) -> list[dict[str, Any]]:

@@ -20,9 +20,9 @@ import duckdb
 from rapidfuzz import fuzz
 
 from coset.evidence.diagnostics.quoting import as_text, is_date, is_number, is_text
-from coset.evidence.objects import Share
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
 from coset.sql_text import identifier, literal
+from coset.state.objects import DuplicateSigns, Share
 
 LEAST_ROWS = 10
 LOOK_ROWS = 2_000
@@ -39,31 +39,6 @@ _SUFFIX = (
     "inc|incorporated|ltd|limited|llc|llp|plc|gmbh|ag|kg|sa|sas|sarl|srl|spa|corp|corporation|co|company|bv|nv|oy|ab"
     "|as|aps|pty|pvt|holdings?"
 )
-
-
-@dataclass(frozen=True)
-class DuplicateSigns:
-    """Rows that seem to be one entity each, and the expression that brings them together."""
-
-    columns: tuple[str, ...]
-    """The columns whose text names the entity, and those that must agree with it."""
-    key: str
-    """DuckDB SQL: equal for rows that are one entity by their normalised text. NULL where there is no name."""
-    clusters: int
-    """Keys with more than one row, among the rows that were counted."""
-    rows: int
-    """Rows in those clusters."""
-    share: Share
-    variants: Share
-    """The share of the clusters in which the same name is spelt in several ways."""
-    near_pairs: tuple[tuple[str, str], ...]
-    """Names that are not equal by `key` and still nearly the same, with agreement in other columns."""
-    near: Share
-    """The share of the rows studied that have such a near-equal partner."""
-    corroborating: tuple[tuple[str, float], ...]
-    """Other columns, with how often they agree inside a cluster."""
-    examples: tuple[tuple[str, ...], ...]
-    detail: str
 
 
 @dataclass(frozen=True)

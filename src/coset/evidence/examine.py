@@ -8,8 +8,8 @@ table and are found later. Nothing is written here but local copies of the table
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,34 +17,24 @@ import duckdb
 
 from coset.environment.source import Column, Source, SourceSettings, Table
 from coset.environment.sources import open_source
+from coset.environment.units import Unit
 from coset.errors import CosetError, SourceUnreachable
 from coset.evidence.column_expressions import column_kind
 from coset.evidence.diagnostics import diagnose_table
-from coset.evidence.duplicates import DuplicateSigns, find_duplicates
+from coset.evidence.duplicates import find_duplicates
 from coset.evidence.facets import find_facets
-from coset.evidence.nested import NestedPath, find_paths
-from coset.evidence.objects import Diagnostic, Reference, TextFacet, ValueGroup
+from coset.evidence.nested import find_paths
 from coset.evidence.personal import PersonalData, mask, personal_data
-from coset.evidence.profiles import MeasuredProfile, profile_table
+from coset.evidence.profiles import profile_table
 from coset.evidence.pushed_profile import with_counts_of_source
-from coset.evidence.reading import Readable, content_digest, make_readable, make_union_readable, open_connection
+from coset.evidence.reading import JoinableTable, Readable, content_digest, make_unit_readable, open_connection
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
 from coset.evidence.value_groups import value_groups
-from coset.relations.joins import JoinableTable, JoinFacts, join_facts
 from coset.sql_text import identifier
+from coset.state.objects import ColumnEvidence, MeasuredProfile, Reference, TableEvidence
 
-
-@dataclass(frozen=True)
-class Unit:
-    """One thing to look at: a table, or a family of tables of one shape that are looked at as one."""
-
-    table: Table
-    """The table itself; of a family its name pattern and the columns that all members have."""
-    members: tuple[Table, ...] = ()
-
-    @property
-    def rows(self) -> int:
-        return sum(member.rows or 0 for member in self.members) if self.members else self.table.rows or 0
+JoinFactsOf = Callable[[duckdb.DuckDBPyConnection, Sequence[JoinableTable]], Sequence[Any]]
+"""Gives the facts of each table, all of them together: a later stage's function, that evidence does not know."""
 
 
 @dataclass(frozen=True)
@@ -54,46 +44,27 @@ class Examination:
     settings: SourceSettings
     units: tuple[Unit, ...]
     state_folder: Path
+    join_facts: JoinFactsOf
+    """What relations want to know of tables while they are open."""
     mask_personal: bool = True
     seed: int = 0
 
 
 @dataclass(frozen=True)
-class ColumnEvidence:
-    column: Column
-    profile: MeasuredProfile | None = None
-    values: ValueGroup | None = None
-    personal: str | None = None
-    paths: tuple[NestedPath, ...] = ()
-    facets: tuple[TextFacet, ...] = ()
-    diagnostics: tuple[Diagnostic, ...] = ()
+class Examined:
+    """What was seen of one unit."""
+
+    evidence: TableEvidence
+    join_facts: Any = None
+    """As `Examination.join_facts` gave it; None where the table could not be read."""
 
 
-@dataclass(frozen=True)
-class TableEvidence:
-    source: str
-    table: Table
-    columns: tuple[ColumnEvidence, ...]
-    rows: int | None = None
-    sampled: int | None = None
-    token: str | None = None
-    digest: str | None = None
-    """Of a table that shares its token with others: a digest of its rows."""
-    duplicates: DuplicateSigns | None = None
-    seconds: float = 0.0
-    problem: str | None = None
-    passages: tuple[tuple[str, str], ...] = field(default=())
-    """Texts of a table that looks like a collection of documents: (a title or key, the text)."""
-    joins: JoinFacts | None = None
-    """What finding its relations with others needs to know of it."""
-
-
-def examine(task: Examination) -> list[TableEvidence]:
-    """Every table of the task. One that cannot be read is handed back with its problem."""
+def examine(task: Examination) -> list[Examined]:
+    """Every unit of the task. One that cannot be read is handed back with its problem."""
     return list(examine_each(task))
 
 
-def examine_each(task: Examination) -> Iterator[TableEvidence]:
+def examine_each(task: Examination) -> Iterator[Examined]:
     source = open_source(task.settings)
     try:
         with open_connection() as connection:
@@ -119,9 +90,10 @@ def examine_each(task: Examination) -> Iterator[TableEvidence]:
                     text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
                     evidence = with_problem(task, table, task.settings.redact(text))
                 evidences.append(_timed(evidence, time.perf_counter() - started))
-            facts = _join_facts(connection, joinable)
+            facts, problems = _join_facts(connection, task.join_facts, joinable)
             for number, evidence in enumerate(evidences):
-                yield replace(evidence, **facts.get(number, {}))
+                evidence = replace(evidence, problem=evidence.problem or problems.get(number))
+                yield Examined(evidence, facts.get(number))
     finally:
         source.close()
 
@@ -144,15 +116,6 @@ def shares_token(source: Source, unit: Unit) -> bool:
         return table.kind == "sheet"
     token = source.change_token(table)
     return token is not None and token == source.fingerprint()
-
-
-def make_unit_readable(
-    connection: duckdb.DuckDBPyConnection, source: Source, unit: Unit, state_folder: Path, view: str
-) -> Readable:
-    """A table as a view; a family as the union of its members."""
-    if not unit.members:
-        return make_readable(connection, source, unit.table, state_folder, view)
-    return make_union_readable(connection, source, unit.table, unit.members, state_folder, view)
 
 
 def _examine_table(task: Examination, source: Source, unit: Unit, readable: Readable) -> TableEvidence:
@@ -249,17 +212,24 @@ def _joinable(task: Examination, unit: Unit, readable: Readable) -> JoinableTabl
     )  # fmt: skip
 
 
-def _join_facts(connection: duckdb.DuckDBPyConnection, tables: dict[int, JoinableTable]) -> dict[int, dict[str, Any]]:
-    """The `joins` of each table, all together; one by one when that fails, so that a broken table is told by itself."""
+def _join_facts(
+    connection: duckdb.DuckDBPyConnection, join_facts: JoinFactsOf, tables: dict[int, JoinableTable]
+) -> tuple[dict[int, Any], dict[int, str]]:
+    """The facts of each table, and the problem of each that has none. All together; one by one when that fails, so that
+    a broken table is told by itself."""
     try:
         with connection.cursor() as cursor:
-            facts = join_facts(cursor, list(tables.values()))
-        return {number: {"joins": each} for number, each in zip(tables, facts, strict=True)}
+            return dict(zip(tables, join_facts(cursor, list(tables.values())), strict=True)), {}
     except duckdb.Error as error:
         if len(tables) == 1:
-            return {number: {"problem": str(error).splitlines()[0]} for number in tables}
-        alone = [_join_facts(connection, {number: table}) for number, table in tables.items()]
-        return {number: each for part in alone for number, each in part.items()}
+            return {}, dict.fromkeys(tables, str(error).splitlines()[0])
+    facts: dict[int, Any] = {}
+    problems: dict[int, str] = {}
+    for number, table in tables.items():
+        alone, problem = _join_facts(connection, join_facts, {number: table})
+        facts |= alone
+        problems |= problem
+    return facts, problems
 
 
 def _masked(profile: MeasuredProfile, personal: PersonalData) -> MeasuredProfile:

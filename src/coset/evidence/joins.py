@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coset.evidence.state import EvidenceState
+from coset.state import EvidenceState
 
 
 def joins_of(state: EvidenceState, reference: str | None = None, least: float = 0.0) -> list[dict[str, Any]]:

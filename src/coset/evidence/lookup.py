@@ -9,7 +9,7 @@ import difflib
 from typing import Any
 
 from coset.errors import UserError
-from coset.evidence.state import EvidenceState
+from coset.state import EvidenceState
 
 
 def resolve(state: EvidenceState, written: str) -> str:

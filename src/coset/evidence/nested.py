@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import duckdb
@@ -19,9 +18,9 @@ from duckdb import DuckDBPyConnection
 from coset.evidence.json_structure import places_of, read_texts
 from coset.evidence.native_structure import native_places
 from coset.evidence.nested_place import Place
-from coset.evidence.objects import Share
 from coset.evidence.python_literals import as_json_text
 from coset.sql_text import identifier
+from coset.state.objects import NestedPath, Share
 
 _ALL_ROWS = 1_000_000
 _SAMPLED_ROWS = 200_000
@@ -33,23 +32,6 @@ _SAMPLED_LETTERS = 3_000_000
 _SAMPLED_VALUES = 500
 _LONGEST_SAMPLED = 200_000
 _LEAST_PARSED = 0.5
-
-
-@dataclass(frozen=True)
-class NestedPath:
-    """A place inside a column's values. `path` begins below the column, as in `Reference.path` after its first step."""
-
-    path: tuple[str, ...]
-    """`[]` stands for the elements of a list, `*` for any key of an object or map whose keys are data."""
-    type: str
-    """Of what `expression` gives: below a list or `*` a list of all the values of the row."""
-    expression: str
-    coverage: Share
-    """The share of rows in which the expression gives a value (or a list with one)."""
-    description: str
-    examples: tuple[str, ...] = ()
-    keys_expression: str | None = None
-    """Where the last step is `*`: the list of the keys themselves."""
 
 
 def find_paths(

@@ -17,8 +17,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from coset.evidence.column_expressions import SHOWN_CHARACTERS
-from coset.evidence.diagnostics.observed import Counts
-from coset.evidence.objects import ColumnProfile, Share
 from coset.evidence.profile_statements import (
     KEY_KINDS,
     SAMPLED_AS_COUNTS,
@@ -31,6 +29,7 @@ from coset.evidence.profile_statements import (
 )
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
 from coset.evidence.shapes import looks_like_date, looks_like_number, shape, shape_counts
+from coset.state.objects import ColumnProfile, Counts, MeasuredProfile, Share
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,24 +51,6 @@ EXAMPLES_LOOKED_AT = 50
 ESTIMATED_FEW = 5
 """An estimate above this is not one value."""
 Z95 = 1.96
-
-
-@dataclass(frozen=True)
-class MeasuredProfile(ColumnProfile):
-    """A column's profile with what relation and value finding need of it."""
-
-    type: str = ""
-    unique: bool | None = None
-    """Whether no value occurs twice; None when that was not counted exactly."""
-    whole_numbers: bool = False
-    """A float or decimal column whose every value is a whole number."""
-    number_text: Share | None = None
-    """The share of a text column's sampled values that look like numbers."""
-    date_text: Share | None = None
-    top: tuple[tuple[str, float], ...] = ()
-    """The commonest values of a text column with their shares of the sample's non-null values."""
-    counts: Counts | None = None
-    """What diagnostics have to know of every row, as far as it was counted."""
 
 
 def profile_table(

@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from coset.environment.scan import Aggregate, Scan, family, needed_operations
 from coset.environment.source import Source, Table
-from coset.evidence.objects import Share
-from coset.evidence.profiles import MeasuredProfile
+from coset.state.objects import MeasuredProfile, Share
 
 COLUMNS_AT_ONCE = 60
 

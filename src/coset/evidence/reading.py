@@ -17,11 +17,13 @@ from pathlib import Path
 import duckdb
 
 from coset.environment.scan import Scan
-from coset.environment.source import Source, Table
+from coset.environment.source import Column, ForeignKey, Source, Table
+from coset.environment.units import Unit, union_token
 from coset.session.local_tables import LocalTable, from_copy, in_place
 from coset.session.query_session import stays_at_source
 from coset.session.snapshots import OutputColumn, Snapshots, fetch_to_parquet, file_type
 from coset.sql_text import identifier, literal
+from coset.state.objects import Reference
 
 MEMORY = "1GB"
 UNION_TABLES = 100
@@ -44,6 +46,20 @@ class Readable:
     """Whether it is a family, gathered from several tables."""
 
 
+@dataclass(frozen=True)
+class JoinableTable:
+    """A table, or one table that stands for a family of the same shape (then `members` are their names)."""
+
+    reference: Reference
+    relation: str
+    """The quoted name of a view or table in the connection that holds its rows."""
+    columns: tuple[Column, ...]
+    rows: int
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    members: tuple[str, ...] = ()
+
+
 @contextmanager
 def open_connection() -> Iterator[duckdb.DuckDBPyConnection]:
     connection = duckdb.connect(
@@ -61,6 +77,15 @@ def open_connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
     finally:
         connection.close()
+
+
+def make_unit_readable(
+    connection: duckdb.DuckDBPyConnection, source: Source, unit: Unit, state_folder: Path, view: str
+) -> Readable:
+    """A table as a view; a family as the union of its members."""
+    if not unit.members:
+        return make_readable(connection, source, unit.table, state_folder, view)
+    return make_union_readable(connection, source, unit.table, unit.members, state_folder, view)
 
 
 def make_readable(
@@ -126,13 +151,6 @@ def content_digest(readable: Readable, table: Table) -> str:
     columns = ", ".join(identifier(column.name) for column in table.columns)
     statement = f"SELECT count(*), sum(hash({columns})::HUGEINT) FROM {readable.relation}"
     return "-".join(str(value) for value in readable.connection.cursor().execute(statement).fetchall()[0])
-
-
-def union_token(tokens: Sequence[str | None]) -> str | None:
-    """One token for several tables; unknown when one of them is."""
-    if any(token is None for token in tokens):
-        return None
-    return hashlib.sha256("\n".join(str(token) for token in tokens).encode()).hexdigest()
 
 
 def _scratch(source: Source, table: Table, state_folder: Path, view: str) -> Path:

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from coset.evidence.column_expressions import column_kind
-from coset.evidence.objects import ColumnProfile, ValueGroup
 from coset.evidence.sampled_rows import CUT_CHARACTERS, SampledRows
 from coset.sql_text import identifier
+from coset.state.objects import ColumnProfile, ValueGroup
 
 if TYPE_CHECKING:
     import duckdb

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.evidence.state import EvidenceState
 from coset.identities.certificates import drift_bound, keeps_assignment
 from coset.identities.inventory import COORDINATES, Coordinate
 from coset.identities.model import IdentityModel
@@ -26,6 +25,7 @@ from coset.identities.realise import (
     realise_coordinate,
 )
 from coset.identities.store import IdentityStore
+from coset.state import EvidenceState
 
 
 @dataclass(frozen=True)

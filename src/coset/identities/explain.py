@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from coset.evidence.state import EvidenceState
 from coset.identities.inventory import COORDINATES, Inventory
+from coset.state import EvidenceState
 
 TOP = 4
 

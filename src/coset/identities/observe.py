@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from coset.evidence.state import EvidenceState
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
+from coset.state import EvidenceState
 
 MOST_SAMPLES = 12
 

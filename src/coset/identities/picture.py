@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coset.errors import UserError
-from coset.evidence.state import EvidenceState
 from coset.identities.inventory import Coordinate, Inventory
 from coset.identities.prototypes import Array
 from coset.identities.store import IdentityStore
+from coset.state import EvidenceState
 
 
 def picture(state: EvidenceState, inventory: Inventory, coordinate: Coordinate, title: str) -> str:

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from coset.errors import UserError
 from coset.evidence.lookup import resolve
-from coset.evidence.state import EvidenceState
-from coset.evidence.state.rows import now
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.prototypes import Array, PrototypeBank
 from coset.identities.realise import Embedded, KnownEmbedding, Realisation
 from coset.identities.signals import Signal
 from coset.identities.teaching import Taught
+from coset.state import EvidenceState
+from coset.state.rows import now
 
 
 @dataclass(frozen=True)

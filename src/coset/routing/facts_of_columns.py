@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from coset.evidence.personal import mask, personal_data
-from coset.evidence.state import EvidenceState
 from coset.identities.inventory import Coordinate
 from coset.routing.facts import ColumnFacts, RoleFacts, ValuesFacts
 from coset.routing.sql_names import name
 from coset.routing.view import Cleaning
+from coset.state import EvidenceState
 
 AMONG = "IN (SELECT unnest($1::VARCHAR[]))"
 MOST_VALUES = 200

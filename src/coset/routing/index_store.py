@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from coset.evidence.state import EvidenceState
 from coset.identities.inventory import Coordinate
 from coset.identities.observe import observe
 from coset.identities.observed import ObservedEnvironment
@@ -20,6 +19,7 @@ from coset.identities.store import IdentityStore
 from coset.identities.text_encoder import WIDTH
 from coset.routing.index import Encoder, RoutingIndex, Vectors, build_index
 from coset.routing.schema_texts import column_text, table_text
+from coset.state import EvidenceState
 
 SCALE_BYTES = 4
 

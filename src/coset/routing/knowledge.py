@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from coset.evidence.state import EvidenceState
+from coset.state import EvidenceState
 
 CURRENT = ("", "current")
 MOST_LABELS = 40

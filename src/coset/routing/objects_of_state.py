@@ -19,8 +19,6 @@ import duckdb
 
 from coset.environment.family_names import ACROSS_SCHEMAS, naming_column, relation_name
 from coset.errors import UserError
-from coset.evidence.state import EvidenceState
-from coset.evidence.state.evidence_state import FILE_NAME
 from coset.identities.inventory import Coordinate
 from coset.identities.words import words_of
 from coset.routing.facts import (
@@ -37,6 +35,8 @@ from coset.routing.knowledge import CodeList, Knowledge, knowledge_of
 from coset.routing.sql_names import table_name
 from coset.routing.summaries_of_state import digest_of, roles_played, shorthands_of
 from coset.routing.view import ViewColumn, ViewRelation
+from coset.state import EvidenceState
+from coset.state.evidence_state import FILE_NAME
 
 KEPT_DOCUMENTS = 2_000
 FIRST_COLUMNS = 8

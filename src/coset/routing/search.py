@@ -11,7 +11,6 @@ import math
 import re
 
 from coset.errors import UserError
-from coset.evidence.state import EvidenceState
 from coset.routing.anchors.text_forms import stem
 from coset.routing.budgets import RECOVERED
 from coset.routing.data_as_text import literal, one_line
@@ -19,6 +18,7 @@ from coset.routing.objects_of_state import StateObjects
 from coset.routing.passages import excerpt
 from coset.routing.recover import Recovered, bounded
 from coset.routing.word_index import COMMON
+from coset.state import EvidenceState
 
 MOST_WORDS, MOST_FOUND, LETTERS = 12, 60, 300
 MOST_PARTIAL = 12

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 
-from coset.evidence.state import EvidenceState
 from coset.identities.inventory import Coordinate
 from coset.routing.shorthands import Shorthands
+from coset.state import EvidenceState
 
 SURELY = 0.5
 

@@ -18,8 +18,8 @@ from coset.answering.audit import RunRecorder
 from coset.environment.configuration import load_environment
 from coset.evidence.dirt import dirt_of
 from coset.evidence.joins import joins_of
-from coset.evidence.state import EvidenceState
 from coset.identities.picture import places
+from coset.state import EvidenceState
 from surfaces.web.conftest import COLUMN, SCRIPT, open_client
 
 QUESTION = "What is the list price of each product?"

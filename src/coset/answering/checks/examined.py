@@ -13,9 +13,9 @@ from typing import Any, Literal
 from coset.answering.checks.known_tables import TablesOfState
 from coset.answering.checks.statement import DIALECT, Node, Statement, read_statement
 from coset.errors import CosetError, LimitReached, NotAllowed, SourceUnreachable, TableVanished, UserError
-from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession, stays_at_source
 from coset.session.result import Result
+from coset.state import EvidenceState
 
 Outcome = Literal["passed", "doubt", "failed", "not applicable"]
 """passed: looked at and fine; doubt: may be wrong, worth a second computation; failed: is wrong, or cannot be told."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coset.environment.family_names import naming_column, relation_name
-from coset.evidence.state import EvidenceState
+from coset.state import EvidenceState
 
 
 @dataclass(frozen=True)

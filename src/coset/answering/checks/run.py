@@ -30,8 +30,8 @@ from coset.answering.checks.result_values import (
     check_stored_values,
 )
 from coset.errors import CosetError
-from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
 
 CHECKS: dict[str, Callable[[Examined], CheckResult]] = {
     EMPTY_RESULT: check_empty_result,

@@ -36,10 +36,10 @@ from coset.answering.offline.plan import (
 from coset.answering.offline.resolve import resolve
 from coset.answering.offline.tag import read
 from coset.errors import CosetError
-from coset.evidence.state import EvidenceState
 from coset.routing.router import Router
 from coset.session.query_session import QuerySession
 from coset.session.result import Result
+from coset.state import EvidenceState
 
 FUNCTIONS = {"avg": "the average", "sum": "the sum", "max": "the largest", "min": "the smallest"}
 COMPARISONS = {

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from coset.errors import CosetError
-from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
 from coset.sql_text import identifier, literal
+from coset.state import EvidenceState
 
 MOST_PATTERNS = 24
 LEAST_COMMON = 3

@@ -31,8 +31,8 @@ from coset.answering.tools import Arguments, Outcome, ToolOffer
 from coset.environment.configuration import Environment
 from coset.errors import UserError
 from coset.evidence.lookup import resolve
-from coset.evidence.state import EvidenceState
 from coset.session.query_session import QuerySession
+from coset.state import EvidenceState
 
 if TYPE_CHECKING:
     import pyarrow as pa

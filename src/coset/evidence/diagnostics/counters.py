@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import duckdb
 
 from coset.errors import UserError
-from coset.evidence.objects import Diagnostic, Share
 from coset.sql_text import identifier
+from coset.state.objects import Diagnostic, Share
 
 LEAST_AGREEMENT = 0.3
 LEAST_CORRELATION = 0.5

@@ -23,8 +23,8 @@ from coset.evidence.diagnostics.date_formats import (
 )
 from coset.evidence.diagnostics.observed import Observed
 from coset.evidence.diagnostics.trial import tried
-from coset.evidence.objects import Diagnostic
 from coset.sql_text import identifier, literal
+from coset.state.objects import Diagnostic
 
 LEAST_SHARE = 0.5
 MOST_FORMATS = 20

@@ -6,8 +6,8 @@ In: a column as observed, its exact counts above all. Out: diagnostics. Knows no
 from __future__ import annotations
 
 from coset.evidence.diagnostics.observed import Observed
-from coset.evidence.objects import Diagnostic
 from coset.sql_text import identifier
+from coset.state.objects import Diagnostic
 
 
 def empty_or_constant(observed: Observed) -> Diagnostic | None:

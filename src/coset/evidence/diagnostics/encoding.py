@@ -13,8 +13,8 @@ import duckdb
 from coset.evidence.diagnostics.observed import Observed
 from coset.evidence.diagnostics.quoting import as_text
 from coset.evidence.diagnostics.trial import tried
-from coset.evidence.objects import Diagnostic
 from coset.sql_text import literal
+from coset.state.objects import Diagnostic
 
 _DAMAGE = re.compile("[ÃÂâÐÑÅÄÎÏ×Ø][\u0080-\u00bf\u0152-\u0178\u02c6-\u02dc\u2013-\u2122]+|\ufffd|â€")
 

@@ -24,7 +24,7 @@ from coset.evidence.diagnostics.sentinels import (
 )
 from coset.evidence.diagnostics.stray_characters import padding, stray_characters
 from coset.evidence.diagnostics.units import units
-from coset.evidence.objects import Diagnostic
+from coset.state.objects import Diagnostic
 
 
 def diagnose_from(connection: duckdb.DuckDBPyConnection, relation: str, observed: Observed) -> list[Diagnostic]:

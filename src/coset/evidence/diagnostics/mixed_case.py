@@ -10,7 +10,7 @@ from collections import Counter
 from coset.evidence.diagnostics.null_words import reads_as_null
 from coset.evidence.diagnostics.observed import LONGEST, Observed
 from coset.evidence.diagnostics.quoting import BLANKS
-from coset.evidence.objects import Diagnostic
+from coset.state.objects import Diagnostic
 
 PROSE = 60
 """Texts longer than this on average are prose, which is not compared as a whole."""

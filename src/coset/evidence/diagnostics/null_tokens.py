@@ -14,7 +14,7 @@ import duckdb
 from coset.evidence.diagnostics.null_words import EVERYWHERE, reads_as_null
 from coset.evidence.diagnostics.observed import Observed
 from coset.evidence.diagnostics.quoting import BLANKS, as_text, one_of, trimmed
-from coset.evidence.objects import Diagnostic
+from coset.state.objects import Diagnostic
 
 MOST_TOKENS = 20
 LOOK_FIRST = "look before making it NULL"

@@ -15,8 +15,8 @@ import duckdb
 
 from coset.evidence.diagnostics.observed import Observed
 from coset.evidence.diagnostics.trial import tried
-from coset.evidence.objects import Diagnostic
 from coset.sql_text import literal
+from coset.state.objects import Diagnostic
 
 CURRENCY = r"(?:US\$|A\$|C\$|R\$|[$€£¥₹₽₩₺₪₫฿]|USD|EUR|GBP|JPY|CHF|INR|CAD|AUD|CNY|SEK|NOK|DKK|PLN|BRL|Rs\.?)"
 NUMBER = r"(?:\d{1,3}(?:[ \x{00a0}\x{202f}']\d{3})+(?:[.,]\d+)?|\d[\d.,]*|\.\d+)"

@@ -18,9 +18,9 @@ import duckdb
 
 from coset.evidence.diagnostics.null_words import EVERYWHERE
 from coset.evidence.diagnostics.quoting import BLANKS, as_text, is_date, is_text, one_of, trimmed
-from coset.evidence.objects import Share
 from coset.evidence.sampled_rows import CUT_CHARACTERS, SampledRows, value_sql
 from coset.sql_text import identifier
+from coset.state.objects import Counts, Share
 
 FEW_DIFFERENT = 500
 LONGEST = CUT_CHARACTERS - 1
@@ -28,19 +28,6 @@ LONGEST = CUT_CHARACTERS - 1
 COLUMNS_A_QUERY = 1_000
 
 Value = object
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What is counted of a column over all rows; None for what is not counted yet."""
-
-    present: int
-    """Rows that are not NULL."""
-    constant: bool | None = None
-    """Whether they all hold one value."""
-    padded: int | None = None
-    null_words: int | None = None
-    not_a_number: int | None = None
 
 
 @dataclass(frozen=True)

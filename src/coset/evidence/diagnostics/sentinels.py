@@ -15,8 +15,8 @@ import duckdb
 
 from coset.evidence.diagnostics.observed import Observed
 from coset.evidence.diagnostics.trial import tried
-from coset.evidence.objects import Diagnostic
 from coset.sql_text import identifier
+from coset.state.objects import Diagnostic
 
 LEAST_ROWS = 20
 LEAST_DIFFERENT = 6

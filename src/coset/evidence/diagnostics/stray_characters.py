@@ -15,8 +15,8 @@ from coset.evidence.diagnostics.encoding import is_damaged
 from coset.evidence.diagnostics.observed import LONGEST, Observed
 from coset.evidence.diagnostics.quoting import BLANKS, as_text
 from coset.evidence.diagnostics.trial import tried
-from coset.evidence.objects import Diagnostic
 from coset.sql_text import literal
+from coset.state.objects import Diagnostic
 
 _INVISIBLE = re.compile("[\u00a0\u202f\u2007\u200b-\u200f\u2060\ufeff\u00ad\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _INVISIBLE_SQL = (

@@ -16,8 +16,8 @@ from coset.evidence.diagnostics.measures import DIMENSIONS
 from coset.evidence.diagnostics.numbers import CURRENCY, NUMBER, Style, digits_expression, python_pattern, style_of
 from coset.evidence.diagnostics.observed import Observed
 from coset.evidence.diagnostics.trial import tried
-from coset.evidence.objects import Diagnostic
 from coset.sql_text import literal
+from coset.state.objects import Diagnostic
 
 _UNIT = r"(?:[A-Za-z°µ%\x{2032}\x{2033}'\x{22}][A-Za-z/²³°23\x{2032}\x{2033}]{0,10}(?: (?:ft|oz|mi))?)"
 _PATTERN = rf"([-+]?\s*{NUMBER})\s*({_UNIT})\.?"

@@ -27,7 +27,7 @@ from coset.evidence.facets.places import place_candidates
 from coset.evidence.facets.quantities import quantity_candidates
 from coset.evidence.facets.reading import LONGEST_TEXT, Copy, drop, holds_text, read
 from coset.evidence.facets.templates import template_candidates
-from coset.evidence.objects import Share, TextFacet
+from coset.state.objects import Share, TextFacet
 
 MOST_FACETS = 12
 LEAST_COVERAGE = 0.02

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coset.evidence.column_expressions import column_kind
-from coset.evidence.objects import Reference, Relation, Share
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
 from coset.relations.joins.names import stem, words
 from coset.relations.joins.readings import value_sql
+from coset.state.objects import Reference, Relation, Share
 
 SAME_NAME, SAME_PATTERN = 0.6, 0.5
 LEAST_RELATIONS = 2

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from coset.evidence.inserting import insert_rows
 from coset.relations.joins.features import Candidate, NameAgreement, name_agreement
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
 from coset.relations.joins.memory import JoinMemory, KnownColumns
@@ -17,6 +16,7 @@ from coset.relations.joins.neighbours import MOST_RIGHTS, Kept, Right
 from coset.relations.joins.overlap import Overlap
 from coset.relations.joins.selection import Scored
 from coset.relations.joins.variants import Variant
+from coset.state.inserting import insert_rows
 
 
 def touched_lefts(

@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from coset.evidence.objects import Relation
 from coset.relations.joins.declared import tuple_join
 from coset.relations.joins.joinable import JoinColumn
 from coset.relations.joins.memory import Tests
 from coset.relations.joins.names import words
 from coset.relations.joins.reader import TableReader
 from coset.sql_text import identifier
+from coset.state.objects import Relation
 
 MOST_TESTED = 40
 MOST_SHARED = 6

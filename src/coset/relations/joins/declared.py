@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from coset.environment.source import ForeignKey
-from coset.evidence.objects import Reference, Relation
 from coset.relations.joins.expressions import count_join, tested_from
 from coset.relations.joins.joinable import JoinableTable
 from coset.relations.joins.memory import Tests
 from coset.relations.joins.reader import TableReader
 from coset.sql_text import identifier
+from coset.state.objects import Reference, Relation
 
 Pair = tuple[tuple[int, str], tuple[int, str]]
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from coset.evidence.column_expressions import column_kind
-from coset.evidence.objects import Share
 from coset.relations.joins.overlap import Overlap
 from coset.relations.joins.reader import TableReader
 from coset.relations.joins.readings import PLAIN, Reading, expression, readings_of, value_sql
 from coset.relations.joins.variants import Variant
+from coset.state.objects import Share
 
 if TYPE_CHECKING:
     import duckdb

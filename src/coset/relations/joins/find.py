@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from coset.evidence.objects import Reference, Relation
 from coset.relations.joins.by_name import propose_by_name
 from coset.relations.joins.compared import kept_rights, likely_candidates, overlaps_of, store_compared, touched_lefts
 from coset.relations.joins.composite import composite_joins
@@ -21,12 +20,13 @@ from coset.relations.joins.facts import join_facts
 from coset.relations.joins.features import Candidate
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
 from coset.relations.joins.memory import JoinMemory, KnownColumns, Tests
-from coset.relations.joins.memory_tables import FIRST_TABLES
 from coset.relations.joins.model import likelihood_of
 from coset.relations.joins.neighbours import Kept, Neighbours, Right
 from coset.relations.joins.overlap import Overlap, pair_key_sets
 from coset.relations.joins.reader import Opens, TableReader
 from coset.relations.joins.selection import Scored, choose, likeliest
+from coset.state.join_tables import FIRST_TABLES
+from coset.state.objects import Reference, Relation
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,26 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from coset.environment.source import Column, ForeignKey
-from coset.evidence.objects import Reference
+from coset.evidence.reading import JoinableTable
+
+__all__ = ["DIRT", "JoinColumn", "JoinableTable", "ValueKind"]
 
 DIRT = ("blanks", "stray", "separators", "capitals", "zeros")
 """What some value of a column may have: blanks or other signs at its ends, signs inside, capitals, leading zeros."""
 ValueKind = Literal["number", "text", "date"]
-
-
-@dataclass(frozen=True)
-class JoinableTable:
-    """A table, or one table that stands for a family of the same shape (then `members` are their names)."""
-
-    reference: Reference
-    relation: str
-    """The quoted name of a view or table in the connection that holds its rows."""
-    columns: tuple[Column, ...]
-    rows: int
-    primary_key: tuple[str, ...] = ()
-    foreign_keys: tuple[ForeignKey, ...] = ()
-    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,17 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coset.evidence.inserting import insert_rows
+from coset.relations.joins.column_values import key_of
 from coset.relations.joins.facts import JoinFacts
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
 from coset.relations.joins.variants import Variant
+from coset.state.inserting import insert_rows
 
 if TYPE_CHECKING:
     import duckdb
     import numpy as np
 
+LEAST_NAMES = 3
 OWNED = ("join_tables", "join_columns", "join_variants", "join_lefts", "join_candidates")
 """The tables whose rows belong to one table of the environment."""
 
@@ -112,6 +114,17 @@ class JoinMemory:
                 variants.setdefault(owner.number, []).append(variant)
             taken += count
         return KnownColumns(tuple(columns), variants, by_place)
+
+
+def holders_of_column_names(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """The tables that have a column of whose keys some are those of column names: dictionaries are among them."""
+    rows = connection.execute(
+        f"WITH names AS (SELECT DISTINCT hash({key_of('name')}) AS hash FROM columns), "
+        "holders AS (SELECT key_set FROM (SELECT key_set, unnest(hashes) AS hash FROM join_keys) "
+        f"WHERE hash IN (FROM names) GROUP BY key_set HAVING count(*) >= {LEAST_NAMES}) "
+        "SELECT DISTINCT table_reference FROM join_variants WHERE form = 'whole' AND key_set IN (FROM holders)"
+    ).fetchall()
+    return {row[0] for row in rows}
 
 
 class Tests:

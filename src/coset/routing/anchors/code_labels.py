@@ -15,13 +15,13 @@ from typing import Any
 
 from coset.errors import CosetError
 from coset.evidence.column_expressions import column_kind
-from coset.evidence.state import EvidenceState
 from coset.routing.anchors.label_texts import label_pairs, listed_pairs
 from coset.routing.anchors.reading_values import sql_name, stays
 from coset.routing.anchors.settings import ValueIndexSettings
 from coset.routing.anchors.text_forms import normalised, plain_words
 from coset.session.query_session import QuerySession
 from coset.sql_text import identifier
+from coset.state import EvidenceState
 
 NARROW = 6
 """A table of so many columns may be a lookup table, whatever its columns are called."""

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from coset.evidence.state import EvidenceState
 from coset.identities.observed import ObservedEnvironment
 from coset.routing.anchors.hashed_texts import HashedTexts, Rows
 from coset.routing.anchors.held_values import HeldValues
@@ -20,6 +19,7 @@ from coset.routing.anchors.named_objects import NamedObjects, ObjectList
 from coset.routing.anchors.ranges import RangeList, Ranges
 from coset.routing.anchors.spelling import Spelling
 from coset.routing.anchors.text_forms import normalised
+from coset.state import EvidenceState
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 from coset.evidence.column_expressions import SHOWN_CHARACTERS, column_kind
 from coset.evidence.personal import personal_data
-from coset.evidence.state import EvidenceState
 from coset.routing.anchors.settings import ValueIndexSettings
 from coset.sql_text import identifier
+from coset.state import EvidenceState
 
 Status = Literal["held", "searched", "partly", "prose", "personal", "schema only"]
 """held: all values; searched: the rest at the source on demand; partly: some, and no more can be had."""

@@ -12,9 +12,9 @@ import re
 import numpy as np
 
 from coset.evidence.column_expressions import column_kind
-from coset.evidence.state import EvidenceState
 from coset.routing.anchors.index import IndexParts, LabelledCode, Searchable, TitledDocument
 from coset.routing.anchors.loading_texts import add_texts
+from coset.state import EvidenceState
 
 INDEX_TABLES = ("indexed_tables", "indexed_columns", "indexed_values", "code_labels")
 MOST_DOCUMENTS = 20_000

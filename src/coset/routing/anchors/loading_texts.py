@@ -6,9 +6,9 @@ schema-only sources and no personal column is among them.
 
 from __future__ import annotations
 
-from coset.evidence.state import EvidenceState
 from coset.routing.anchors.index import IndexParts, MemberKey, TextColumn
 from coset.sql_text import identifier
+from coset.state import EvidenceState
 
 LONG = 80
 _OPEN = (

@@ -19,10 +19,10 @@ def answer_offline(question: str, environment: Environment, *, as_json: bool, qu
     from coset.answering.models import HOW_TO_SET
     from coset.answering.offline import Declined, answer
     from coset.answering.offline.confidence import in_words
-    from coset.evidence.state.evidence_state import FILE_NAME, EvidenceState
     from coset.routing.router import Router
     from coset.routing.view_text import view_text
     from coset.session.query_session import QuerySession
+    from coset.state.evidence_state import FILE_NAME, EvidenceState
 
     if not (environment.state_folder / FILE_NAME).exists():
         return False

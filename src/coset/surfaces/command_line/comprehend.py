@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 import click
 
-from coset.surfaces.command_line.output import cell, environment_option, json_option, print_json, waiting
+from coset.surfaces.command_line.output import cell, environment_option, json_option, print_json
 
 
 @click.command(name="comprehend")
@@ -37,40 +37,35 @@ def command(
     is kept, and the next run goes on. Exit code 1 when something could not be read; the rest is kept all the same.
     """
     from coset.environment.configuration import load_environment
-    from coset.evidence.comprehend import comprehend
     from coset.evidence.work import over_cluster, over_processes
-    from coset.routing.comprehension import comprehend_meaning
+    from coset.use_cases.comprehend import Settings, comprehend
 
     environment = load_environment(environment_path)
     spread = over_cluster(cluster) if cluster else over_processes(jobs)
     with _bar() as progress:
-        summary = comprehend(
-            environment, spread=spread, progress=progress, everything=everything, mask_personal=not show_personal
-        )
-    if not as_json:
+        summary = comprehend(environment, Settings(everything, not show_personal, spread=spread), progress)
+    if as_json:
+        print_json(asdict(summary))
+    else:
         click.echo(
             f"{summary.looked_at:,} of {summary.units:,} tables and families read, {summary.relations:,} relations, "
             f"{summary.seconds:.1f} s"
         )
-    with waiting("realising the identities, indexing values and words"):
-        meaning = comprehend_meaning(environment)
-    roles, values = meaning.roles, meaning.values
-    if as_json:
-        print_json({**asdict(summary), "roles": asdict(roles), "values": asdict(values)})
-    else:
+        roles, values = summary.roles, summary.values
         click.echo(
             f"{roles.objects:,} objects have roles: {roles.examined:,} looked at, "
             f"{roles.certified:,} certified to keep theirs"
         )
-        click.echo(
-            f"{values.values:,} values are indexed; {values.searched:,} columns hold too many and are searched "
-            "at their source when a question names a value"
-        )
+        if values is not None:
+            click.echo(
+                f"{values.values:,} values are indexed; {values.searched:,} columns hold too many and are searched "
+                "at their source when a question names a value"
+            )
         for change in roles.changes:
             click.echo(f"{cell(change.reference, 400)} may have changed role: {change.before} -> {change.after}")
-        for name, problem in (*summary.unreachable, *summary.problems, *summary.damaged):
+        for name, problem in summary.all_problems:
             click.echo(f"{cell(name, 400)} could not be read: {cell(problem, 400)}")
-    if summary.unreachable or summary.problems or summary.damaged:
+    if summary.all_problems:
         context.exit(1)
 
 
@@ -87,6 +82,6 @@ def _bar() -> Iterator[Callable[[int, int, str], None] | None]:
         task = bar.add_task("listing the sources", total=None)
 
         def update(done: int, total: int, name: str) -> None:
-            bar.update(task, completed=done, total=total, description=cell(name, 60) if done < total else "relations")
+            bar.update(task, completed=done, total=total or None, description=cell(name, 60))
 
         yield update

@@ -36,7 +36,7 @@ def command(folder: Path, seed: int, small: bool, only_data: bool) -> None:
     from coset.demo.folder import can_read_dumps, check_folder, which_company
     from coset.demo.trial import ask_questions, comprehend_demo
     from coset.environment.configuration import load_environment
-    from coset.evidence.state import EvidenceState
+    from coset.state import EvidenceState
     from coset.surfaces.command_line import demo_pages as pages
 
     check_folder(folder, which_company(seed, small))
@@ -91,5 +91,5 @@ def _reading() -> Iterator[Callable[[int, int, str], None] | None]:
 
     with Console(stderr=True).status("listing the sources ...") as status:
         yield lambda done, total, name: status.update(
-            f"{done} of {total} tables read, {name}" if done < total else "finding joins, then roles ..."
+            f"{done} of {total} tables read, {name}" if total else f"{name} ..."
         )

@@ -17,7 +17,7 @@ import click
 from coset.answering.offline import OfflineAnswer
 from coset.demo.trial import Tried
 from coset.environment.configuration import Environment
-from coset.evidence.state import EvidenceState
+from coset.state import EvidenceState
 from coset.surfaces.command_line.output import cell
 
 LEAST_WIDTH, SQL_LINES, FEW, NAMED = 100, 4, 5, 3

@@ -17,7 +17,7 @@ def command(reference: str | None, kind: str | None, environment_path: str | Non
     one entity. With a REFERENCE (source, source/table), only what lies there."""
     from coset.environment.configuration import load_environment
     from coset.evidence.dirt import dirt_of
-    from coset.evidence.state import EvidenceState
+    from coset.state import EvidenceState
 
     environment = load_environment(environment_path)
     with EvidenceState.read(environment.state_folder) as state:

@@ -19,10 +19,10 @@ def command(role: str | None, whole_inventory: bool, limit: int, environment_pat
     whole fiber."""
     from coset.environment.configuration import load_environment
     from coset.errors import UserError
-    from coset.evidence.state import EvidenceState
     from coset.identities.explain import realised_identities
     from coset.identities.inventory import COORDINATES, load_inventory
     from coset.identities.store import IdentityStore
+    from coset.state import EvidenceState
 
     environment = load_environment(environment_path)
     inventory = load_inventory(environment.identities_file)

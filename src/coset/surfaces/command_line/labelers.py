@@ -14,12 +14,12 @@ def command(environment_path: str | None, as_json: bool) -> None:
     """Per labeler over this environment: coverage (share of objects it speaks of), overlap (another speaks too),
     conflict (another contradicts it), and the accuracy that the label model learned for it."""
     from coset.environment.configuration import load_environment
-    from coset.evidence.state import EvidenceState
     from coset.identities.inventory import COORDINATES
     from coset.identities.label_model import labeler_table
     from coset.identities.labelers import LABELERS
     from coset.identities.model import load_model
     from coset.identities.store import IdentityStore
+    from coset.state import EvidenceState
 
     environment = load_environment(environment_path)
     model = load_model(environment.identities_file)

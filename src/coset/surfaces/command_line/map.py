@@ -19,9 +19,9 @@ def command(out: Path, coordinate: str, environment_path: str | None) -> None:
     """Draw what was understood: every object at its place, every prototype as this environment realises it, with
     fibers by colour and stability radii as rings. Opens in any browser, offline."""
     from coset.environment.configuration import load_environment
-    from coset.evidence.state import EvidenceState
     from coset.identities.inventory import load_inventory
     from coset.identities.picture import picture
+    from coset.state import EvidenceState
 
     environment = load_environment(environment_path)
     if out.suffix.lower() not in (".html", ".htm"):

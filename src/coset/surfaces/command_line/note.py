@@ -29,7 +29,7 @@ def command(
     """
     from coset.environment.configuration import load_environment
     from coset.evidence.lookup import resolve
-    from coset.evidence.state import EvidenceState
+    from coset.state import EvidenceState
 
     environment = load_environment(environment_path)
     EvidenceState.read(environment.state_folder).close()  # Says what to do when there is none.

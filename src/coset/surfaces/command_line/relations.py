@@ -17,7 +17,7 @@ def command(reference: str | None, least: float, environment_path: str | None, a
     stands in the way. With a REFERENCE (source, source/table), only those that touch it."""
     from coset.environment.configuration import load_environment
     from coset.evidence.joins import joins_of
-    from coset.evidence.state import EvidenceState
+    from coset.state import EvidenceState
 
     environment = load_environment(environment_path)
     with EvidenceState.read(environment.state_folder) as state:

@@ -21,9 +21,9 @@ def command(reference: str, environment_path: str | None, as_json: bool) -> None
     """
     from coset.environment.configuration import load_environment
     from coset.evidence.lookup import everything_about, resolve
-    from coset.evidence.state import EvidenceState
     from coset.identities.explain import explain
     from coset.identities.inventory import load_inventory
+    from coset.state import EvidenceState
 
     environment = load_environment(environment_path)
     with EvidenceState.read(environment.state_folder) as state:

@@ -35,10 +35,10 @@ def command(
     coset teach crm/orders.buyer --not .name
     """
     from coset.environment.configuration import load_environment
-    from coset.evidence.state import EvidenceState
     from coset.identities.comprehension import comprehend_identities
     from coset.identities.model import load_model
     from coset.identities.store import IdentityStore
+    from coset.state import EvidenceState
 
     environment = load_environment(environment_path)
     EvidenceState.read(environment.state_folder).close()  # Says what to do when there is none.

@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coset.errors import UserError
-from coset.evidence.state import EvidenceState
 from coset.identities.explain import explain, realised_identities
 from coset.identities.inventory import COORDINATES, Coordinate, Identity, Inventory
 from coset.identities.store import IdentityStore
+from coset.state import EvidenceState
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
 

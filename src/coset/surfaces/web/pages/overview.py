@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coset.errors import UserError
-from coset.evidence.freshness import differences
-from coset.evidence.state import EvidenceState
+from coset.evidence.changes import differences
 from coset.identities.explain import realised_identities
 from coset.identities.inventory import Inventory
+from coset.state import EvidenceState
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import Site, site_of
 

@@ -1,5 +1,5 @@
 """The evidence state: everything known of an environment, in one DuckDB file that a person can open and understand."""
 
-from coset.evidence.state.evidence_state import EvidenceState, KnownTable, Note
+from coset.state.evidence_state import EvidenceState, KnownTable, Note
 
 __all__ = ["EvidenceState", "KnownTable", "Note"]

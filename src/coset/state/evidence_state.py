@@ -20,20 +20,19 @@ import duckdb
 
 from coset.environment.catalogue import SourceListing
 from coset.errors import CosetError, UserError
-from coset.evidence.examine import TableEvidence
-from coset.evidence.inserting import insert_rows
-from coset.evidence.objects import Diagnostic, Reference, Relation
-from coset.evidence.state.migrations import migrate
-from coset.evidence.state.rows import Rows, diagnostic_row, identifier, now, reference_of, relation_row, table_rows
-from coset.relations.joins import JoinMemory
-from coset.relations.joins.column_values import key_of
+from coset.state.inserting import insert_rows
+from coset.state.migrations import migrate
+from coset.state.objects import Diagnostic, Reference, Relation, TableEvidence
+from coset.state.rows import Rows, diagnostic_row, identifier, now, reference_of, relation_row, table_rows
 
 FILE_NAME = "state.duckdb"
-OWNED = ("columns", "paths", "value_groups", "group_values", "facets", "diagnostics", "duplicates", "documents")
-"""The state's tables whose rows belong to one table of the environment."""
+OWNED = (
+    "columns", "paths", "value_groups", "group_values", "facets", "diagnostics", "duplicates", "documents",
+    "join_tables", "join_columns", "join_variants", "join_lefts", "join_candidates",
+)  # fmt: skip
+"""The state's tables whose rows belong to one table of the environment, which they name by `table_reference`."""
 WRITER_WAITS, READER_WAITS = 60.0, 1.0
 """So many seconds an open state is waited for: readers (a web page, say) have it for a moment, a writer may be long."""
-LEAST_NAMES = 3
 HASHED_BY = "hashed_by"
 RELATIONS_FOUND = "relations"
 """What `meta` has while relations are those of the tables as they are known: any change of a table takes it away."""
@@ -64,7 +63,6 @@ class EvidenceState:
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         self.connection = connection
         self.path = path
-        self.joins = JoinMemory(connection)
         self._depth = 0
 
     @classmethod
@@ -116,9 +114,9 @@ class EvidenceState:
             self.connection.execute("DELETE FROM sources")
             self._insert("sources", rows)
 
-    def store_tables(self, evidences: Sequence[TableEvidence]) -> None:
-        """Replace all that is known of some tables. Their relations are to be found anew. A table that could not be
-        read this time keeps what was known of it, with the problem beside it."""
+    def store_tables(self, evidences: Sequence[TableEvidence]) -> set[str]:
+        """Replace all that is known of some tables, and answer with their references. Their relations are to be found
+        anew. A table that could not be read this time keeps what was known of it, with the problem beside it."""
         known = self.known_tables()
         by_place = {str(reference_of(evidence.source, evidence.table)): evidence for evidence in evidences}
         unread = {place: each.problem for place, each in by_place.items() if each.problem and place in known}
@@ -128,16 +126,13 @@ class EvidenceState:
             for name, content in table_rows(evidence).items():
                 rows.setdefault(name, []).extend(content)
         places = [place for place in by_place if place not in unread]
-        facts = [
-            (place, evidence.joins) for place, evidence in zip(places, evidences, strict=True) if evidence.joins
-        ]  # fmt: skip
         with self.transaction():
             self._delete(places)
             for name, content in rows.items():
                 self._insert(name, content)
-            self.joins.store(facts)
             for place, problem in unread.items():
                 self.store_problem(place, problem)
+        return set(places)
 
     def store_problem(self, reference: str, problem: str) -> None:
         """Say of a table that is known why it could not be read this time."""
@@ -153,11 +148,9 @@ class EvidenceState:
         """Hashes of another version of DuckDB compare with none of this one: the tables are looked at again."""
         if self.meta(HASHED_BY) != duckdb.__version__:
             with self.transaction():
-                references = [row["table_reference"] for row in self.rows("SELECT table_reference FROM join_tables")]
-                self.joins.forget(references)
-                self.connection.execute(
-                    "DELETE FROM join_keys; DELETE FROM join_overlaps; UPDATE tables SET shape = ''"
-                )
+                for name in (*(name for name in OWNED if name.startswith("join_")), "join_keys", "join_overlaps"):
+                    self.connection.execute(f"DELETE FROM {name}").fetchall()
+                self.connection.execute("UPDATE tables SET shape = ''")
                 self.set_meta(HASHED_BY, duckdb.__version__)
 
     def store_families(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -195,10 +188,13 @@ class EvidenceState:
             )
             self._insert("diagnostics", rows)
 
-    def store_documents(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Replace the documents that belong to no table: descriptions, hints, files."""
+    def store_documents(self, rows: Sequence[dict[str, Any]], *, dictionaries: bool = False) -> None:
+        """Replace the documents that belong to no table: descriptions, hints and files, or, with `dictionaries`, what
+        data dictionaries say of columns."""
         with self.transaction():
-            self.connection.execute("DELETE FROM documents WHERE table_reference IS NULL")
+            self.connection.execute(
+                "DELETE FROM documents WHERE table_reference IS NULL AND (kind = 'dictionary') = $1", [dictionaries]
+            )
             self._insert("documents", rows)
 
     def add_note(self, about: str, text: str) -> Note:
@@ -230,16 +226,6 @@ class EvidenceState:
     def renew_token(self, reference: str, token: str | None) -> None:
         """Keep what is known of a table whose content did not change, under its new token."""
         self.connection.execute("UPDATE tables SET token = $2 WHERE reference = $1", [reference, token])
-
-    def holders_of_column_names(self) -> set[str]:
-        """The tables that have a column of whose keys some are those of column names: dictionaries are among them."""
-        rows = self.connection.execute(
-            f"WITH names AS (SELECT DISTINCT hash({key_of('name')}) AS hash FROM columns), "
-            "holders AS (SELECT key_set FROM (SELECT key_set, unnest(hashes) AS hash FROM join_keys) "
-            f"WHERE hash IN (FROM names) GROUP BY key_set HAVING count(*) >= {LEAST_NAMES}) "
-            "SELECT DISTINCT table_reference FROM join_variants WHERE form = 'whole' AND key_set IN (FROM holders)"
-        ).fetchall()
-        return {row[0] for row in rows}
 
     def notes(self, about: str | None = None) -> list[Note]:
         rows = self.connection.execute(
@@ -275,10 +261,11 @@ class EvidenceState:
             self._depth -= 1
 
     def _delete(self, references: Sequence[str]) -> None:
-        self.joins.forget(references)
         self.connection.execute("DELETE FROM meta WHERE key = $1", [RELATIONS_FOUND])
         for name in OWNED:
-            self.connection.execute(f"DELETE FROM {name} WHERE list_contains($1, table_reference)", [list(references)])
+            self.connection.execute(
+                f"DELETE FROM {name} WHERE list_contains($1::VARCHAR[], table_reference)", [list(references)]
+            ).fetchall()
         self.connection.execute("DELETE FROM tables WHERE list_contains($1, reference)", [list(references)])
 
     def _insert(self, name: str, rows: Sequence[dict[str, Any]]) -> None:

@@ -9,8 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from coset.environment.source import Table
-from coset.evidence.examine import ColumnEvidence, TableEvidence
-from coset.evidence.objects import Diagnostic, Reference, Relation
+from coset.state.objects import ColumnEvidence, Diagnostic, Reference, Relation, TableEvidence
 
 Rows = dict[str, list[dict[str, Any]]]
 

@@ -7,9 +7,10 @@ Nothing here knows what an object means; that is for the identities.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from coset.environment.source import Column, Table
 from coset.sql_text import identifier
 
 Provenance = Literal["declared", "measured", "inferred", "stated"]
@@ -148,6 +149,111 @@ class Relation:
     unmatched_left: tuple[str, ...] = ()
     unmatched_right: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is counted of a column over all rows; None for what is not counted yet."""
+
+    present: int
+    """Rows that are not NULL."""
+    constant: bool | None = None
+    """Whether they all hold one value."""
+    padded: int | None = None
+    null_words: int | None = None
+    not_a_number: int | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredProfile(ColumnProfile):
+    """A column's profile with what relation and value finding need of it."""
+
+    type: str = ""
+    unique: bool | None = None
+    """Whether no value occurs twice; None when that was not counted exactly."""
+    whole_numbers: bool = False
+    """A float or decimal column whose every value is a whole number."""
+    number_text: Share | None = None
+    """The share of a text column's sampled values that look like numbers."""
+    date_text: Share | None = None
+    top: tuple[tuple[str, float], ...] = ()
+    """The commonest values of a text column with their shares of the sample's non-null values."""
+    counts: Counts | None = None
+    """What diagnostics have to know of every row, as far as it was counted."""
+
+
+@dataclass(frozen=True)
+class NestedPath:
+    """A place inside a column's values. `path` begins below the column, as in `Reference.path` after its first step."""
+
+    path: tuple[str, ...]
+    """`[]` stands for the elements of a list, `*` for any key of an object or map whose keys are data."""
+    type: str
+    """Of what `expression` gives: below a list or `*` a list of all the values of the row."""
+    expression: str
+    coverage: Share
+    """The share of rows in which the expression gives a value (or a list with one)."""
+    description: str
+    examples: tuple[str, ...] = ()
+    keys_expression: str | None = None
+    """Where the last step is `*`: the list of the keys themselves."""
+
+
+@dataclass(frozen=True)
+class DuplicateSigns:
+    """Rows that seem to be one entity each, and the expression that brings them together."""
+
+    columns: tuple[str, ...]
+    """The columns whose text names the entity, and those that must agree with it."""
+    key: str
+    """DuckDB SQL: equal for rows that are one entity by their normalised text. NULL where there is no name."""
+    clusters: int
+    """Keys with more than one row, among the rows that were counted."""
+    rows: int
+    """Rows in those clusters."""
+    share: Share
+    variants: Share
+    """The share of the clusters in which the same name is spelt in several ways."""
+    near_pairs: tuple[tuple[str, str], ...]
+    """Names that are not equal by `key` and still nearly the same, with agreement in other columns."""
+    near: Share
+    """The share of the rows studied that have such a near-equal partner."""
+    corroborating: tuple[tuple[str, float], ...]
+    """Other columns, with how often they agree inside a cluster."""
+    examples: tuple[tuple[str, ...], ...]
+    detail: str
+
+
+@dataclass(frozen=True)
+class ColumnEvidence:
+    """All that was seen of a column."""
+
+    column: Column
+    profile: MeasuredProfile | None = None
+    values: ValueGroup | None = None
+    personal: str | None = None
+    paths: tuple[NestedPath, ...] = ()
+    facets: tuple[TextFacet, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableEvidence:
+    """All that was seen of a table, or why it could not be read."""
+
+    source: str
+    table: Table
+    columns: tuple[ColumnEvidence, ...]
+    rows: int | None = None
+    sampled: int | None = None
+    token: str | None = None
+    digest: str | None = None
+    """Of a table that shares its token with others: a digest of its rows."""
+    duplicates: DuplicateSigns | None = None
+    seconds: float = 0.0
+    problem: str | None = None
+    passages: tuple[tuple[str, str], ...] = field(default=())
+    """Texts of a table that looks like a collection of documents: (a title or key, the text)."""
 
 
 def _quoted(name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import duckdb
 
 from coset.errors import UserError
-from coset.relations.joins.memory_tables import FIRST_TABLES
+from coset.state.join_tables import FIRST_TABLES
 
 
 def first_tables(connection: duckdb.DuckDBPyConnection) -> None:

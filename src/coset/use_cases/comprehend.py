@@ -1,0 +1,411 @@
+"""Comprehension: read an environment and bring all that is known of it up to date, stage by stage.
+
+In: an environment. Out: its state, ready for questions, and a summary of what was done. `STAGES` is the way the data
+takes; each stage is one function over the `Run`, and reads in the state what the stages before it wrote there. Whatever
+cannot be read, be it a source, table, family, document or a whole stage, is named in the summary and passed over: the
+rest goes on, and the next run tries again. Interrupted at any moment, it has kept every table it was done with.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from coset.environment.catalogue import Catalogue
+from coset.environment.configuration import Environment
+from coset.environment.units import Unit, units_of
+from coset.errors import Cancelled, CosetError
+from coset.evidence.changes import remove_gone, units_to_examine
+from coset.evidence.counters import counter_diagnostics
+from coset.evidence.dictionaries import dictionary_documents
+from coset.evidence.documents import file_documents, source_documents
+from coset.evidence.examine import Examination, Examined, batches, examine, with_problem
+from coset.evidence.reading import JoinableTable, forget_samples, make_unit_readable, open_connection
+from coset.evidence.work import Spread, over_processes
+from coset.identities.comprehension import RoleSummary, comprehend_identities
+from coset.identities.model import load_model
+from coset.relations.joins import JoinMemory, join_facts, relate
+from coset.relations.joins.memory import holders_of_column_names
+from coset.routing.anchors import ValueIndexSummary, build_value_index
+from coset.routing.index_store import store_vectors
+from coset.routing.model import load_routing_model
+from coset.session.query_session import QuerySession
+from coset.sql_text import identifier
+from coset.state import EvidenceState
+from coset.state.evidence_state import RELATIONS_FOUND, family_row
+from coset.state.objects import Relation
+from coset.state.rows import reference_of, table_of
+
+Progress = Callable[[int, int, str], None]
+"""Called as work is done: tables done, tables in all, what was just finished. A stage that does not count its work says
+its name with 0 of 0."""
+NO_ROLES = RoleSummary(0, 0, 0, 0, ())
+Problem = tuple[str, str]
+"""What could not be read, and why."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to comprehend."""
+
+    everything: bool = False
+    """Look at all tables again, changed or not."""
+    mask_personal: bool = True
+    seed: int = 0
+    spread: Spread = field(default_factory=lambda: over_processes(2))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did. `problems` are what could not be read, with why; the rest is there all the same."""
+
+    units: int = 0
+    looked_at: int = 0
+    removed: int = 0
+    relations: int = 0
+    problems: tuple[Problem, ...] = ()
+    unreachable: tuple[Problem, ...] = ()
+    damaged: tuple[Problem, ...] = ()
+    """Files of sources that can be read otherwise, each with the reason why it cannot."""
+    seconds: float = 0.0
+    roles: RoleSummary = NO_ROLES
+    values: ValueIndexSummary | None = None
+    encoded: int = 0
+    """Tables and columns whose text is new to the routing encoder."""
+
+    @property
+    def all_problems(self) -> tuple[Problem, ...]:
+        return (*self.unreachable, *self.problems, *self.damaged)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.looked_at:,} of {self.units:,} tables and families read, {self.relations:,} relations, "
+            f"{self.roles.objects:,} objects have roles"
+        )
+
+
+@dataclass
+class Run:
+    """What the stages of one comprehension share."""
+
+    environment: Environment
+    catalogue: Catalogue
+    state: EvidenceState
+    settings: Settings
+    progress: Progress
+    units: dict[str, list[Unit]] = field(default_factory=dict)
+    """The tables and families of each source that answers."""
+    problems: list[Problem] = field(default_factory=list)
+    summary: Summary = field(default_factory=Summary)
+
+    def report(self, **figures: Any) -> None:
+        """Add to the summary."""
+        self.summary = replace(self.summary, **figures)
+
+    @contextmanager
+    def passing_over(self, name: str) -> Iterator[None]:
+        """A part of a stage that may fail by itself: its problem is kept under the name, and the stage goes on."""
+        try:
+            yield
+        except Cancelled:
+            raise
+        except Exception as error:
+            self.problems.append((name, _told(error)))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step. `what` is said while it runs, and names it where it fails as a whole."""
+
+    what: str
+    run: Callable[[Run], None]
+
+
+def comprehend(
+    environment: Environment,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+    stages: Sequence[Stage] | None = None,
+) -> Summary:
+    """Bring the evidence state of an environment up to date."""
+    started = time.monotonic()
+    environment.prepare_state_folder()
+    catalogue = Catalogue(environment)
+    try:
+        with EvidenceState.open(environment.state_folder) as state:
+            run = Run(environment, catalogue, state, settings or Settings(), progress or _silent)
+            for stage in STAGES if stages is None else stages:
+                run.progress(0, 0, stage.what)
+                try:
+                    stage.run(run)
+                except Cancelled:
+                    raise
+                except Exception as error:
+                    run.problems.append((stage.what, _told(error)))
+            run.report(
+                relations=state.count("relations"), problems=tuple(run.problems), seconds=time.monotonic() - started
+            )
+            return run.summary
+    finally:
+        catalogue.close()
+        forget_samples(environment.state_folder)
+
+
+def list_sources(run: Run) -> None:
+    """The tables of every source, those of one shape taken together as families."""
+    listings = run.catalogue.list_sources().listings
+    run.units = {}
+    for name, listing in listings.items():
+        if not listing.problem:
+            with run.passing_over(name):
+                run.units[name] = units_of(listing)
+    run.state.store_sources(listings.values())
+    run.report(
+        units=sum(map(len, run.units.values())),
+        unreachable=tuple((item.name, item.problem) for item in listings.values() if item.problem),
+        damaged=tuple(item for listing in listings.values() for item in listing.damaged),
+        removed=remove_gone(run.state, run.catalogue, run.units),
+    )
+
+
+def examine_tables(run: Run) -> None:
+    """What can be seen of each table by itself, of those that are new or changed; spread over processes."""
+    pending = units_to_examine(run.environment, run.state, run.catalogue, run.units, run.settings.everything)
+    total = sum(len(units) for units in pending.values())
+    run.report(looked_at=total)
+    tasks = [
+        Examination(
+            run.catalogue.sources[name].settings, batch, run.environment.state_folder, join_facts,
+            run.settings.mask_personal, run.settings.seed,
+        )
+        for name, units in pending.items()
+        for batch in batches(units)
+    ]  # fmt: skip
+    done = 0
+    for task, answer in run.settings.spread(examine, tasks):
+        for each in _stored(run, task, _examined(task, answer)):
+            done += 1
+            name = f"{each.evidence.source}.{each.evidence.table.qualified_name}"
+            if each.evidence.problem:
+                run.problems.append((name, each.evidence.problem))
+            run.progress(done, total, name)
+    if run.state.meta(RELATIONS_FOUND) is None:
+        with run.passing_over("families"):
+            run.state.store_families(list(_family_rows(run)))
+
+
+def read_documents(run: Run) -> None:
+    """What people wrote about the data: descriptions, hints, files, and the tables that are data dictionaries."""
+    stated: list[dict[str, Any]] = []
+    for name, listing in run.catalogue.listings.items():
+        if listing.problem:
+            continue
+        settings = run.catalogue.sources[name].settings
+        stated += source_documents(settings)
+        for path in settings.documents:
+            with run.passing_over(str(path)):
+                stated += file_documents(name, Path(path), listing.tables)
+    run.state.store_documents(stated)
+    if run.state.meta(RELATIONS_FOUND) is not None:
+        return
+    with open_connection() as connection:
+        tables = _Tables(run, connection)
+
+        def read_dictionaries() -> None:
+            named = holders_of_column_names(run.state.connection)
+            dictionaries = [table for table in tables.readable if str(table.reference) in named]
+            for table in dictionaries:
+                tables.open(table)
+            found = dictionary_documents(connection, list(tables.units), dictionaries)
+            run.state.store_documents(list(found), dictionaries=True)
+
+        tables.without_unreadable(read_dictionaries)
+
+
+def propose_joins(run: Run) -> None:
+    """Joins that keys declare, values show or names propose, and counters that disagree with the rows they count. Only
+    tables that something new must be asked of are read."""
+    if run.state.meta(RELATIONS_FOUND) is not None:
+        return
+    state, memory, known_problems = run.state, JoinMemory(run.state.connection), len(run.problems)
+    with open_connection() as connection:
+        tables = _Tables(run, connection)
+
+        def relate_tables() -> None:
+            readable = tables.readable
+            out_of_reach = [*_out_of_reach(run), *(str(table.reference) for table in tables.unreadable)]
+            changed = memory.changed()
+            relations = _without_personal(run, relate(memory, connection, readable, tables.open))
+            # Counters are compared again where they or the rows they count changed, or the join between the two.
+            recounted = state.store_relations(relations, out_of_reach) | changed
+            recounted |= {_right_table(each) for each in relations if str(table_of(each.left[0])) in changed}
+            compared = [each for each in relations if _right_table(each) in recounted]
+            counters = counter_diagnostics(connection, readable, compared, tables.open)
+            state.store_counters(counters, list(recounted))
+
+        tables.without_unreadable(relate_tables)
+    if len(run.problems) == known_problems:
+        state.set_meta(RELATIONS_FOUND, json.dumps({"tables": len(tables.units)}))
+
+
+def realise_identities(run: Run) -> None:
+    """The role of every table and column."""
+    run.report(roles=comprehend_identities(run.state, load_model(run.environment.identities_file)))
+
+
+def build_routing_index(run: Run) -> None:
+    """What questions are linked to the data by: values, codes with their labels, and vectors of tables and columns."""
+    routing = load_routing_model(load_model(run.environment.identities_file))
+    with QuerySession(run.environment) as session:
+        run.report(values=build_value_index(run.state, session))
+    run.report(encoded=store_vectors(run.state, routing.encoder, routing.name))
+
+
+EVIDENCE = (
+    Stage("listing the sources", list_sources),
+    Stage("reading tables", examine_tables),
+    Stage("reading documents", read_documents),
+    Stage("finding relations", propose_joins),
+)
+STAGES = (
+    *EVIDENCE,
+    Stage("realising the identities", realise_identities),
+    Stage("indexing values and words", build_routing_index),
+)
+
+
+class _Tables:
+    """The tables that can be read and whose values may be looked at, each opened when it is first asked of."""
+
+    def __init__(self, run: Run, connection: duckdb.DuckDBPyConnection) -> None:
+        self.run, self.connection = run, connection
+        self.units: dict[JoinableTable, Unit] = {}
+        self.unreadable: set[JoinableTable] = set()
+        self._opened: set[JoinableTable] = set()
+        known = {row["reference"]: row for row in run.state.rows("SELECT * FROM tables WHERE problem IS NULL")}
+        for name, units in run.units.items():
+            if run.catalogue.sources[name].settings.schema_only:
+                continue
+            for unit in units:
+                place = reference_of(name, unit.table)
+                if row := known.get(str(place)):
+                    table = JoinableTable(
+                        reference=place, relation=identifier(f"table_{len(self.units)}"), columns=unit.table.columns,
+                        rows=row["rows"] if row["sampled_rows"] is None else row["sampled_rows"],
+                        primary_key=unit.table.primary_key, foreign_keys=unit.table.foreign_keys,
+                        members=tuple(member.name for member in unit.members),
+                    )  # fmt: skip
+                    self.units[table] = unit
+
+    @property
+    def readable(self) -> list[JoinableTable]:
+        return [table for table in self.units if table not in self.unreadable]
+
+    def open(self, table: JoinableTable) -> None:
+        if table in self._opened:
+            return
+        source, view = self.run.catalogue.sources[table.reference.source], table.relation.strip('"')
+        folder = self.run.environment.state_folder
+        try:
+            readable = make_unit_readable(self.connection, source, self.units[table], folder, view)
+            if readable.relation != table.relation:
+                self.connection.execute(f"CREATE OR REPLACE VIEW {table.relation} AS FROM {readable.relation}")
+        except Exception as error:
+            self.unreadable.add(table)
+            self.run.problems.append((str(table.reference), _told(error)))
+            raise
+        self._opened.add(table)
+
+    def without_unreadable(self, step: Callable[[], None]) -> None:
+        """Take a step, all or nothing; when a table cannot be opened for it, again without that table."""
+        while True:
+            known = len(self.unreadable)
+            try:
+                with self.run.state.transaction():
+                    return step()
+            except Exception:
+                if len(self.unreadable) == known:
+                    raise
+
+
+def _examined(task: Examination, answer: list[Examined] | BaseException) -> list[Examined]:
+    """What a task gave; when it failed as a whole, every unit with that problem."""
+    if not isinstance(answer, BaseException):
+        return answer
+    text = task.settings.redact(f"{type(answer).__name__}: {answer}")
+    return [Examined(with_problem(task, unit.table, text)) for unit in task.units]
+
+
+def _stored(run: Run, task: Examination, found: list[Examined]) -> list[Examined]:
+    """Store evidence, all together; one by one when that fails, so that a table that cannot be stored is alone."""
+    state = run.state
+    places = [str(reference_of(each.evidence.source, each.evidence.table)) for each in found]
+    try:
+        with state.transaction():
+            stored = state.store_tables([each.evidence for each in found])
+            facts = [(place, each.join_facts) for place, each in zip(places, found, strict=True) if place in stored]
+            JoinMemory(state.connection).store([(place, each) for place, each in facts if each is not None])
+    except duckdb.Error as error:
+        if len(found) > 1:
+            return [stored for each in found for stored in _stored(run, task, [each])]
+        unstored = with_problem(task, found[0].evidence.table, _told(error))
+        with run.passing_over(places[0]):
+            state.store_tables([unstored])
+        return [Examined(unstored)]
+    return found
+
+
+def _family_rows(run: Run) -> Iterator[dict[str, object]]:
+    for name, units in run.units.items():
+        for unit in units:
+            if unit.members:
+                yield family_row(
+                    name, str(reference_of(name, unit.table)), unit.table.name,
+                    [member.name for member in unit.members], [column.name for column in unit.table.columns],
+                    unit.rows,
+                )  # fmt: skip
+
+
+def _without_personal(run: Run, relations: list[Relation]) -> list[Relation]:
+    """The relations without examples of values that fail to match, where these are of personal columns."""
+    if not run.settings.mask_personal:
+        return relations
+    personal = {row["reference"] for row in run.state.rows("SELECT reference FROM columns WHERE personal IS NOT NULL")}
+    return [
+        replace(
+            each,
+            unmatched_left=() if personal & {str(side) for side in each.left} else each.unmatched_left,
+            unmatched_right=() if personal & {str(side) for side in each.right} else each.unmatched_right,
+        )
+        for each in relations
+    ]
+
+
+def _out_of_reach(run: Run) -> list[str]:
+    """The tables that could not be read, and those of sources that are down: what is known of them is kept."""
+    down = [name for name, listing in run.catalogue.listings.items() if listing.problem]
+    rows = run.state.rows(
+        "SELECT reference FROM tables WHERE problem IS NOT NULL OR list_contains($1::VARCHAR[], source)", [down]
+    )
+    return [row["reference"] for row in rows]
+
+
+def _right_table(relation: Relation) -> str:
+    return str(table_of(relation.right[0]))
+
+
+def _told(error: Exception) -> str:
+    """An error as one line: a sentence of ours as it stands, any other with its kind."""
+    text = str(error).splitlines()[0] if str(error) else ""
+    return text if isinstance(error, CosetError) else f"{type(error).__name__}: {text}"
+
+
+def _silent(done: int, total: int, name: str) -> None:
+    return None
