@@ -53,6 +53,10 @@ class TextEncoder:
         each = hidden[0] / np.maximum(np.linalg.norm(hidden[0], axis=1, keepdims=True), 1e-9)
         return vectors[0], each
 
+    def knows(self, word: str) -> bool:
+        """Whether a word is one of the vocabulary as a whole, so that it means something by itself."""
+        return len(self._open()[1].encode(word, self._longest)) == 3  # It stands between a first and a last token.
+
     def _open(self) -> tuple[Any, WordPieces, WordVectors]:
         if self._opened is None:
             import onnxruntime

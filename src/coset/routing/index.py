@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from coset.identities.inventory import Coordinate
 from coset.identities.observed import ObservedColumn, ObservedEnvironment, TypeFamily
+from coset.routing.blending import trust_in_names
 from coset.routing.schema_texts import column_text, table_text
 from coset.routing.word_index import JointWordIndex, WordIndex, stems_of
 
@@ -73,6 +74,8 @@ class RoutingIndex:
     memberships: Mapping[Coordinate, Vectors] | None = None
     """Profiles of the columns; None where identities are not realised."""
     table_entities: Vectors | None = None
+    trust: float = 1.0
+    """How far the learned order of tables is trusted beside plain search: by how readable the names are."""
 
     @cached_property
     def column_numbers(self) -> dict[str, int]:
@@ -125,8 +128,10 @@ def build_index(
     links: Sequence[tuple[str, str]] = (),
     memberships: Mapping[Coordinate, Vectors] | None = None,
     table_entities: Vectors | None = None,
+    is_word: Callable[[str], bool] | None = None,
 ) -> RoutingIndex:
-    """The index. `links` are pairs of column references that join; `group_name` gives the group of a table."""
+    """The index. `links` are pairs of column references that join; `group_name` gives the group of a table; `is_word`
+    says whether a piece of a name is a word."""
     tables = environment.tables
     columns = [(table, column) for table in tables for column in table.columns]
     references = tuple(column.reference for _, column in columns)
@@ -163,6 +168,7 @@ def build_index(
         np.array([*pairs, *((right, left) for left, right in pairs)], dtype=np.int64).reshape(-1, 2),
         memberships,
         table_entities,
+        trust_in_names(environment, is_word) if is_word else 1.0,
     )
 
 

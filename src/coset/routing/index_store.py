@@ -72,6 +72,7 @@ def load_index(state: EvidenceState, encoder: Encoder, model: str) -> RoutingInd
     return build_index(
         environment, _Remembered(dict(kept), encoder, model),
         lambda reference: connected.get(sources.get(reference, ""), ""), links, memberships, entities,
+        getattr(encoder, "knows", None),
     )  # fmt: skip
 
 

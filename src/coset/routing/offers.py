@@ -64,6 +64,8 @@ class Offers:
                 # It may have come as the key of a join, without a score of its own.
                 taken = self.parts.columns[pick.column.reference]
                 taken.score = max(taken.score, pick.score)
+                if taken.depth == "name" and taken.facts.kind == "column":
+                    taken.why = self.parts.reasons(pick.column.reference, pick.why)
             elif not (_is_thin(pick.column) and "holds a value" not in pick.why):
                 open_picks.append(pick)
         for reference in list(self.parts.columns):

@@ -18,14 +18,18 @@ from coset.identities.model import IdentityModel
 from coset.identities.observed import ObservedEnvironment, ObservedTable
 from coset.identities.realise import realise_environment
 from coset.routing.anchors import AnchorIndex, find_anchors
+from coset.routing.blending import blended
 from coset.routing.index import RoutingIndex, Vectors, build_index
+from coset.routing.lexical import WeightedWords, texts_of_observed
 from coset.routing.model import RoutingModel
 from coset.routing.question import encode_question
 from coset.routing.ranking_features import candidates
 from coset.routing.request import Anchor
 from coset.routing.schema_files import SchemaDatabase
 from coset.routing.selection import kept_columns
+from coset.routing.word_index import stems_of
 
+MOST_TABLES = 200
 MARK = "\x1f"
 """Between a database and a table in the references of a pool: no name has it."""
 
@@ -51,8 +55,15 @@ class SchemaRouter:
         # Roles are realised only where the ranking looks at them.
         profiles, entities = memberships_of(own, identities) if identities is not None else (None, None)
         self.index: RoutingIndex = build_index(
-            whole, routing.encoder, lambda reference: reference.split(MARK, 1)[0], links, profiles, entities
+            whole,
+            routing.encoder,
+            lambda reference: reference.split(MARK, 1)[0],
+            links,
+            profiles,
+            entities,
+            routing.encoder.knows,
         )
+        self.words = WeightedWords(texts_of_observed(whole))
         self._anchors = AnchorIndex.from_observed(whole)
 
     def anchors(self, question: str) -> tuple[Anchor, ...]:
@@ -64,10 +75,12 @@ class SchemaRouter:
         demand = self._model.queries.demand_of(encoded.whole) if self._model.ranks_by_demand else None
         anchors = self.anchors(question)
         ranking = self._model.ranker.rank(candidates(encoded, demand, anchors, self.index), self.index)
+        lexical = self.words.scores(dict.fromkeys(stems_of(question), 1.0))
+        tables = blended(ranking.best_tables(), lexical, self.index.trust)
         kept = kept_columns(ranking, self.index, self._model.selection)
         seconds = time.perf_counter() - started
         return Routed(
-            tuple(_written(self.index.tables[number]) for number in ranking.best_tables()),
+            tuple(_written(self.index.tables[number]) for number in tables[:MOST_TABLES]),
             tuple(_written(self.index.columns[number]) for number in ranking.best_columns()[:most_columns]),
             tuple(_written(self.index.columns[number]) for number in kept),
             seconds,

@@ -47,7 +47,7 @@ may fill it."""
 TABLE_ROOM = 220
 """A table needs about so many tokens to be told of, with its join: more tables by name alone would help nobody."""
 WIDE = 0.2
-"""A table whose columns take more than this share of the budget is told of by its strongest columns only."""
+"""Of a table whose column names take more than this share of the budget the first ones come with it."""
 RULES_SHARE = 0.25
 NEXT_BEST = 5
 """So many of the strongest that fell out are named, where the budget is not small."""
@@ -154,7 +154,9 @@ class ViewBuilder:
         objects.forget_lines()
         details = budget.details
         width = Width(values=max(120, min(1_200, details // 8)), description=max(100, min(600, details // 12)))
-        parts = ViewParts(objects, width, _anchored(anchors), _members(anchors, objects))
+        # In a small view a table shows what is wanted of it; in others every column, at least by name.
+        widest = int(details * WIDE) if details >= SMALL else 0
+        parts = ViewParts(objects, width, _anchored(anchors), _members(anchors, objects), widest=widest)
         # In a small view the line would take the place of what it is about.
         unfound = selection.unfound if details >= TELLS_UNFOUND or not selection.matched else ()
         prefix = prefix_of(objects, budget, description)
@@ -299,22 +301,10 @@ class ViewBuilder:
         limit = int(self.budget * WIDENING)
         most = max(2, self.budget // TABLE_ROOM)
         for table in self.selection.order[: 2 * most]:
-            if table not in self.parts.tables and len(self.parts.tables) >= most:
-                continue
-            columns = [column for column in self.objects.columns(table) if column.kind == "column"]
-            picks = [
-                Pick(column, 0.0, ("context",)) for column in columns if column.reference not in self.parts.columns
-            ]
             links = self.links(table)
-            price = sum(self.parts.column_cost(pick.column, ["context"], "name") for pick in picks)
-            if price > WIDE * self.budget and table not in self.parts.tables:
-                continue
-            price += 0 if table in self.parts.tables else self.parts.table_cost(table)
-            if not self.fits(price, limit):
+            if table in self.parts.tables or not self.fits(self.parts.table_cost(table), limit):
                 continue
             self.parts.take_table(table, self.selection.tables.get(table, 0.0))
-            for pick in picks:
-                self.take(pick, "name", limit)
             for link in links:
                 if self.fits(self.parts.plan_cost(link), limit):
                     self.parts.take_plan(link)
@@ -457,7 +447,7 @@ class ViewBuilder:
             self,
             budget=0,
             unfound=(),
-            parts=replace(self.parts, tables={}, columns={}, spent=0, _bare=set(), names=set()),
+            parts=replace(self.parts, tables={}, columns={}, spent=0, widest=0, _own={}, _bare=set(), names=set()),
         )
         if trial.selection.picks:
             pick = trial.selection.picks[0]

@@ -72,11 +72,28 @@ class ViewParts:
     """The short names whose lines are paid for."""
     _bare: set[str] = field(default_factory=set)
 
+    widest: int = 0
+    """A table comes with all its columns by name, as far as they cost no more than this."""
+    _own: dict[str, dict[str, ColumnFacts]] = field(default_factory=dict)
+
     # What things cost
 
     def table_cost(self, reference: str) -> int:
-        """Of a new table's own lines, with the line that counts its other columns."""
-        return self._table_lines_cost(reference, described=False) + MORE
+        """Of a new table's own lines, with the columns that come with it and the line that counts the others."""
+        own = self._coming_with(reference)
+        names = sum(self.column_cost(column, (), "name") for column in own.values()) + (ALSO if own else 0)
+        return self._table_lines_cost(reference, described=False) + MORE + names
+
+    def _coming_with(self, table: str) -> dict[str, ColumnFacts]:
+        """The columns that a table comes with, by reference."""
+        known = self._own.get(table)
+        if known is None:
+            self._own[table] = known = {}
+            room = self.widest
+            for column in self.objects.columns(table) if room else ():
+                if column.kind == "column" and (room := room - self.column_cost(column, (), "name")) >= 0:
+                    known[column.reference] = column
+        return known
 
     def _table_lines_cost(self, reference: str, *, described: bool) -> int:
         key = (reference, described, *self.named_members.get(reference, ()))
@@ -117,13 +134,17 @@ class ViewParts:
 
     def take_cost(self, column: ColumnFacts, why: Sequence[Why], depth: Depth) -> int:
         """What taking a column adds, with its table where that is new, less what it costs already."""
-        added = self.column_cost(column, self._reasons(column.reference, why), depth)
+        added = self.column_cost(column, self.reasons(column.reference, why), depth)
         added += self._names_cost(self._new_names(column, depth))
+        known = self.columns.get(column.reference)
         if column.table not in self.tables:
+            own = self._coming_with(column.table)
             added += self.table_cost(column.table)
+            if column.reference in own:
+                return added - self.column_cost(column, (), "name")
+            return added + (ALSO if depth == "name" and not own else 0)
         if depth == "name" and column.table not in self._bare:
             added += ALSO
-        known = self.columns.get(column.reference)
         return added - self.column_cost(known.facts, known.why, known.depth) if known else added
 
     def description_cost(self, reference: str) -> int:
@@ -148,8 +169,13 @@ class ViewParts:
         ends = {relation.left_table, relation.right_table}
         total = self.join_cost(relation, in_plan=True)
         total += sum(self.table_cost(table) for table in ends if table not in self.tables)
-        keys = self.key_columns(relation)
-        return total + sum(self.column_cost(key, ["join key"], "name") + ALSO for key in keys)
+        for key in self.key_columns(relation):
+            known = self.columns.get(key.reference)
+            if known is not None:
+                total += self.take_cost(key, ["join key"], known.depth)
+            elif key.table in self.tables or key.reference not in self._coming_with(key.table):
+                total += self.column_cost(key, ["join key"], "name") + ALSO
+        return total
 
     # Taking
 
@@ -158,22 +184,28 @@ class ViewParts:
         for table in (relation.left_table, relation.right_table):
             self.take_table(table, 0.0)
         for key in self.key_columns(relation):
-            self.take_column(key, 0.0, ["join key"], "name", 0.0)
+            known = self.columns.get(key.reference)
+            score, depth = (known.score, known.depth) if known else (0.0, "name")
+            self.take_column(key, score, ["join key"], depth, 0.0)
         self.take_join(relation, in_plan=True)
 
     def take_table(self, reference: str, score: float) -> None:
-        if reference not in self.tables:
-            self.spent += self.table_cost(reference)
-            self.tables[reference] = score
+        if reference in self.tables:
+            return
+        self.spent += self.table_cost(reference)
+        self.tables[reference] = score
+        for own in self._coming_with(reference).values():
+            self.columns[own.reference] = TakenColumn(own, 0.0, ["context"], "name")
+            self._bare.add(reference)
 
     def take_column(self, column: ColumnFacts, score: float, why: Sequence[Why], depth: Depth, table: float) -> None:
         """Take a column, or take it deeper, or for one more reason."""
+        self.take_table(column.table, table)
         self.spent += self.take_cost(column, why, depth)
         self.names.update(self._new_names(column, depth))
-        self.tables.setdefault(column.table, table)
         if depth == "name":
             self._bare.add(column.table)
-        reasons = self._reasons(column.reference, why)
+        reasons = self.reasons(column.reference, why)
         self.columns[column.reference] = TakenColumn(column, score, list(reasons), depth)
 
     def take_join(self, relation: RelationFacts, *, in_plan: bool) -> None:
@@ -187,12 +219,17 @@ class ViewParts:
         self.described.add(reference)
 
     def key_columns(self, relation: RelationFacts) -> list[ColumnFacts]:
-        """The columns that a relation joins which are not taken yet; a nested place stands for its column."""
+        """The columns that a relation joins which are not shown as its keys yet; a nested place stands for its
+        column."""
         found = []
         for table, references in joined_columns(relation).items():
             known = {column.reference: column for column in self.objects.columns(table)}
-            found += [known[each] for each in references if each in known and each not in self.columns]
+            found += [known[each] for each in references if each in known and not self._is_key(each)]
         return found
+
+    def _is_key(self, reference: str) -> bool:
+        taken = self.columns.get(reference)
+        return taken is not None and "join key" in taken.why
 
     # What it comes to
 
@@ -265,10 +302,11 @@ class ViewParts:
             problem=facts.problem,
         )
 
-    def _reasons(self, reference: str, why: Sequence[Why]) -> list[Why]:
+    def reasons(self, reference: str, why: Sequence[Why]) -> list[Why]:
+        """Why a column is shown, with these reasons added; context is one only where there is no other."""
         known = self.columns.get(reference)
         both = {*(known.why if known else ()), *why}
-        return [reason for reason in WHY_ORDER if reason in both]
+        return [reason for reason in WHY_ORDER if reason in both and (reason != "context" or len(both) == 1)]
 
 
 @lru_cache(maxsize=256)

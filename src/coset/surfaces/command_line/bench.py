@@ -12,6 +12,7 @@ from coset.surfaces.command_line.bench_dab import dab
 from coset.surfaces.command_line.bench_list import list_benches
 from coset.surfaces.command_line.bench_questions import questions
 from coset.surfaces.command_line.bench_routing import routing
+from coset.surfaces.command_line.bench_views import views
 
 
 @click.group(name="bench")
@@ -23,6 +24,7 @@ command.add_command(list_benches)
 command.add_command(dab)
 command.add_command(routing)
 command.add_command(questions)
+command.add_command(views)
 
 
 @command.command()

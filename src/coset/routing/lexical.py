@@ -1,0 +1,212 @@
+"""Plain lexical search over all that is written of each table: the floor below which no ranking may fall.
+
+In: the state with its readings, documents and mentions. Out: for a question a BM25 score of every table, and the
+passages that explain its terms. A table's text is its name, its readings, its columns with theirs, comments, commonest
+values, labels of codes, and the sentences of documents and descriptions that name it. A passage that the question finds
+lends it its words, so that a term is followed to what the passage speaks of. Knows no vectors and nothing learned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coset.evidence.state import EvidenceState
+from coset.identities.observed import ObservedEnvironment
+from coset.routing.objects_of_state import StateObjects
+from coset.routing.word_index import stems_of
+
+Scores = NDArray[np.float32]
+SATURATION, LENGTH = 1.2, 0.5
+"""k1 and b of BM25."""
+NAME, READING, MEANING, COMMENT, COLUMN, VALUE, SENTENCE = 3.0, 3.0, 2.0, 1.5, 1.0, 0.5, 1.5
+MOST_VALUES = 8
+LENT, MOST_LENT, PASSAGES = 0.35, 40, 3
+"""What words of a passage weigh beside the question's own, how many of them, and of how many passages."""
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_NAME = re.compile(r"[^\W]+(?:[.\-$#][^\W]+)*")
+
+
+class WeightedWords:
+    """BM25 over texts whose words have weights."""
+
+    def __init__(self, texts: Sequence[Mapping[str, float]]) -> None:
+        places: dict[str, list[int]] = defaultdict(list)
+        weights: dict[str, list[float]] = defaultdict(list)
+        for number, words in enumerate(texts):
+            for word, weight in words.items():
+                places[word].append(number)
+                weights[word].append(weight)
+        lengths = np.array([sum(words.values()) for words in texts], dtype=np.float32)
+        mean = float(lengths.mean()) if len(texts) else 1.0
+        norm = SATURATION * (1 - LENGTH + LENGTH * lengths / max(mean, 1e-6))
+        self.size = len(texts)
+        self._places = {word: np.array(own, dtype=np.int64) for word, own in places.items()}
+        self._worth = {}
+        for word, own in self._places.items():
+            times = np.array(weights[word], dtype=np.float32)
+            rarity = np.log1p((self.size - len(own) + 0.5) / (len(own) + 0.5))
+            self._worth[word] = (rarity * times * (SATURATION + 1) / (times + norm[own])).astype(np.float32)
+
+    def scores(self, words: Mapping[str, float]) -> Scores:
+        found = np.zeros(self.size, dtype=np.float32)
+        for word, weight in words.items():
+            if word in self._places:
+                found[self._places[word]] += weight * self._worth[word]
+        return found
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Sections of documents by what they say, each with the tables that it names."""
+
+    references: tuple[str, ...]
+    words: WeightedWords
+    stems: tuple[tuple[str, ...], ...]
+    targets: tuple[tuple[tuple[str, float], ...], ...]
+
+
+@dataclass(frozen=True)
+class LexicalHits:
+    """What plain search finds for a question."""
+
+    tables: Scores
+    """In the order of the index."""
+    lent: Scores
+    """The same with the words of the passages that the question found."""
+    passages: tuple[tuple[str, float], ...]
+    """(section, score), the best first."""
+    mentioned: Mapping[str, float]
+    """Tables that those passages name, with a share of the best passage's score."""
+
+
+class LexicalIndex:
+    """All tables of an environment."""
+
+    def __init__(self, state: EvidenceState, objects: StateObjects, tables: Sequence[str]) -> None:
+        self.tables = tuple(tables)
+        texts = _texts(state, objects, tables)
+        self.words = WeightedWords(texts)
+        self.passages = _passages(objects)
+
+    def find(self, question: str) -> LexicalHits:
+        own = dict.fromkeys(stems_of(question), 1.0)
+        plain = self.words.scores(own)
+        found = self.passages.words.scores(own)
+        best = [int(place) for place in np.argsort(-found, kind="stable")[:PASSAGES] if found[place] > 0]
+        lent = dict(own)
+        mentioned: dict[str, float] = {}
+        for place in best:
+            share = float(found[place] / found[best[0]])
+            for word in self.passages.stems[place][:MOST_LENT]:
+                lent[word] = max(lent.get(word, 0.0), LENT * share)
+            for table, confidence in self.passages.targets[place]:
+                mentioned[table] = max(mentioned.get(table, 0.0), share * confidence)
+        hits = tuple((self.passages.references[place], float(found[place])) for place in best)
+        return LexicalHits(plain, self.words.scores(lent), hits, mentioned)
+
+
+def texts_of_observed(environment: ObservedEnvironment) -> list[dict[str, float]]:
+    """The texts of tables that no state holds."""
+    found = []
+    for table in environment.tables:
+        words: dict[str, float] = {}
+        parts = [(f"{table.name} {table.label}", NAME), (table.description, COMMENT)]
+        for column in table.columns:
+            parts += [(f"{column.name} {column.label}", COLUMN), (column.description, COLUMN)]
+            parts.append((" ".join(sample[:60] for sample in column.samples[:MOST_VALUES]), VALUE))
+        for text, weight in parts:
+            for word in stems_of(text):
+                words[word] = words.get(word, 0.0) + weight
+        found.append(words)
+    return found
+
+
+def _texts(state: EvidenceState, objects: StateObjects, tables: Sequence[str]) -> list[dict[str, float]]:
+    texts: dict[str, dict[str, float]] = {table: {} for table in tables}
+
+    def add(table: str, text: str, weight: float) -> None:
+        words = texts.get(table)
+        if words is not None and text:
+            for word in stems_of(text[:2_000]):
+                words[word] = words.get(word, 0.0) + weight
+
+    def read(table: str, reference: str, factor: float) -> None:
+        known = objects.knowledge.readings.get(reference)
+        if known is not None:
+            add(table, known.name, READING * factor)
+            add(table, f"{known.meaning} {' '.join(known.synonyms)}", MEANING * factor)
+
+    for reference, table in objects.tables.items():
+        add(reference, table.name, NAME)
+        add(reference, f"{table.comment} {' '.join(objects.notes.get(reference, ()))}", COMMENT)
+        read(reference, reference, 1.0)
+    for row in state.rows("SELECT table_reference, reference, name, comment FROM columns"):
+        table = row["table_reference"]
+        add(table, row["name"], COLUMN)
+        add(table, f"{row['comment'] or ''} {' '.join(objects.notes.get(row['reference'], ()))}", COLUMN)
+        read(table, row["reference"], COLUMN / READING)
+        for _, label in objects.knowledge.labels.get(row["reference"], ()):
+            add(table, label, VALUE)
+    for row in state.rows("SELECT table_reference, array_to_string(path, ' ') AS name FROM paths"):
+        add(row["table_reference"], row["name"], COLUMN)
+    for row in state.rows(
+        f"SELECT table_reference, value FROM group_values WHERE value IS NOT NULL AND position < {MOST_VALUES}"
+    ):
+        add(row["table_reference"], row["value"][:60], VALUE)
+    for text, named in _naming_sentences(objects):
+        for table in named:
+            add(table, text, SENTENCE)
+    return [texts[table] for table in tables]
+
+
+def _naming_sentences(objects: StateObjects) -> Iterable[tuple[str, set[str]]]:
+    """Sentences of documents and descriptions with the tables that they name as written."""
+    names = _table_names(objects)
+    texts = [document.text for document in objects.source_documents if document.kind in ("description", "hint", "file")]
+    texts += [section.text for section in objects.knowledge.sections if not section.status]
+    for text in texts:
+        for sentence in _SENTENCE.split(text):
+            named = {table for word in _NAME.findall(sentence) for table in names.get(word.lower(), ())}
+            if named:
+                yield sentence, named
+
+
+def _table_names(objects: StateObjects) -> dict[str, list[str]]:
+    """Originals by how a text may name them: bare, with the schema, with the source; no plain words of the language
+    unless they are written with more than letters."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for reference, table in objects.tables.items():
+        if objects.knowledge.original(reference) != reference:
+            continue
+        plain = table.sql_name.replace('"', "").lower()
+        parts = plain.split(".")
+        for name in {plain, ".".join(parts[1:]), table.name.lower()}:
+            if len(name) > 2:
+                found[name].append(reference)
+    return found
+
+
+def _passages(objects: StateObjects) -> Passages:
+    current = [section for section in objects.knowledge.sections if not section.status]
+    names = _table_names(objects)
+    stems = tuple(stems_of(" ".join((*section.titles, section.text))) for section in current)
+    targets = []
+    for section in current:
+        own: dict[str, float] = {}
+        for reference, confidence in objects.knowledge.mentions.get(section.reference, ()):
+            table = objects.table_of(reference)
+            if table is not None:
+                own[table] = max(own.get(table, 0.0), confidence)
+        if section.reference not in objects.knowledge.mentions:
+            for word in _NAME.findall(section.text):
+                for table in names.get(word.lower(), ()):
+                    own[table] = max(own.get(table, 0.0), 0.5)
+        targets.append(tuple(sorted(own.items())))
+    words = WeightedWords([dict.fromkeys(own, 1.0) for own in stems])
+    return Passages(tuple(section.reference for section in current), words, stems, tuple(targets))
