@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.evidence.state import EvidenceState
 from coset.identities.observed import ObservedEnvironment
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.word_index import stems_of
+from coset.state import EvidenceState
 
 Scores = NDArray[np.float32]
 SATURATION, LENGTH = 1.2, 0.5

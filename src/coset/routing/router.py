@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coset.environment.configuration import Environment
+from coset.errors import UserError
 from coset.evidence.lookup import resolve
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.identities.model import load_model
@@ -96,13 +97,15 @@ class Router:
         self, references: Sequence[str], budget: int = OPENED, beside: EvidenceView | None = None
     ) -> EvidenceView:
         """The details of what a reader points at in the directory, by reference or SQL name, without a prefix; with the
-        joins that lead to the tables of the view `beside` it. Raises `UserError` for what is not there."""
+        joins that lead to the tables of the view `beside` it. What is not there is told as not found."""
         if self.objects.is_stale():
             self._read()
-        return opened([self._reference(each) for each in references], self.objects, budget, beside)
+        known = {each: self._reference(each) for each in references}
+        unknown = tuple(each for each, reference in known.items() if reference is None)
+        return opened([each for each in known.values() if each], self.objects, budget, beside, unknown)
 
-    def _reference(self, written: str) -> str:
-        """A table or column by its reference, or a table by its SQL name."""
+    def _reference(self, written: str) -> str | None:
+        """A table or column by its reference, or a table by its SQL name; None where there is no such thing."""
         wanted = written.strip().strip("[]")
         if self.objects.table_of(wanted) is not None:
             return wanted
@@ -111,7 +114,10 @@ class Router:
             if plain in (table.sql_name.replace('"', "").lower(), table.reference.lower()):
                 return table.reference
         with self.objects.reading() as state:
-            return resolve(state, wanted)
+            try:
+                return resolve(state, wanted)
+            except UserError:
+                return None
 
     def explain(self, question: str, budget: int = DETAILS, *, directory: bool = True) -> Explanation:
         """The view with how it came about."""
@@ -137,7 +143,7 @@ class Router:
         )
 
     def _view(self, request: _Request, budget: Budget) -> EvidenceView:
-        description = getattr(self.environment, "description", "") or ""
+        description = self.environment.description
         return view_of(request.selection, request.anchors, self.objects, budget, description)
 
     def _read(self) -> None:

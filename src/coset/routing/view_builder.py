@@ -92,7 +92,11 @@ def view_of(
 
 
 def opened(
-    references: Sequence[str], objects: StateObjects, budget: int, beside: EvidenceView | None = None
+    references: Sequence[str],
+    objects: StateObjects,
+    budget: int,
+    beside: EvidenceView | None = None,
+    unknown: tuple[str, ...] = (),
 ) -> EvidenceView:
     """The details of these tables alone, in their order while the budget lasts: all columns, values, codes, cleaning,
     and the joins between them and with the tables of the view they are opened `beside`. A column stands for its
@@ -106,7 +110,9 @@ def opened(
         for column in objects.columns(table)
         if column.kind == "column"
     )
-    selection = Selection(bool(tables), rest=picks, tables=dict.fromkeys(tables, 1.0), order=tuple(tables))
+    selection = Selection(
+        bool(tables), rest=picks, tables=dict.fromkeys(tables, 1.0), order=tuple(tables), unfound=unknown
+    )
     builder = ViewBuilder.begin(selection, (), objects, Budget.of(budget, directory=False))
     if not tables:
         return builder.without_match()
