@@ -17,7 +17,7 @@ CopyKind = Literal[
 COPY_KINDS: tuple[CopyKind, ...] = get_args(CopyKind)
 
 _WORDS: dict[CopyKind, str] = {
-    "backup": "bak bck bckp bkp bkup bup backup back b sav save saved sauv sauvegarde sicherung sich kopie copy cpy "
+    "backup": "bak bk bck bckp bkp bkup bup backup back b sav save saved sauv sauvegarde sicherung sich kopie copy cpy "
     "copia kopia dup duplicate respaldo salva reserve restore recovery before fix rollback",
     "staging": "stg stage staging stag ld load loading ldg landing lnd in inb inbound imp import imported raw tmp temp "
     "temporary appo appoggio wrk work working buffer buf puffer zwischen delta incr sync ods queue que dedup dedupe "
@@ -25,7 +25,7 @@ _WORDS: dict[CopyKind, str] = {
     "archive": "arch archive archived archiv arc arx archivio archivo hist history histo historie historique stor "
     "storico storage cold purged frozen closed",
     "test": "test tests tst testing trial sandbox sbx demo essai essais prova prove prueba probe proef dummy sample "
-    "poc pilot spike dev qa uat try training mock fake toy z zz zt x xx",
+    "poc pilot spike dev qa uat try training mock fake toy z zz zt x xx t",
     "superseded": "old olds alt alte altes anc ancien ancienne vecchio vecchia viejo antiguo oud oude prev previous "
     "legacy leg obsolete obs deprecated depr dep retired dead orig original former last new neu neue neuf nuovo nuevo "
     "nieuw draft entwurf brouillon bozza borrador superseded replaced migrated mig n o",
@@ -54,7 +54,8 @@ class NameHints:
 
     @property
     def is_plain(self) -> bool:
-        return not self.kinds and self.year is None
+        """Without any hint. Two digits at the end may be a year as well as the number of a table, so they are none."""
+        return not self.kinds - {"year copy"} and (self.year is None or len(self.year) == 2)
 
 
 def words_of(name: str) -> list[str]:
@@ -69,6 +70,11 @@ def words_of(name: str) -> list[str]:
     return words
 
 
+def _is_letter_hint(letter: str, place: int, count: int) -> bool:
+    """A single letter hints at the end of a name, and a few at its start (`v_orders`, `z_orders`)."""
+    return place == count - 1 or (place == 0 and letter in "vxz")
+
+
 def name_hints(name: str, *, schema: str | None = None) -> NameHints:
     """The hints of a table's name, and of its schema (`stg.orders`)."""
     stem: list[str] = []
@@ -78,7 +84,7 @@ def name_hints(name: str, *, schema: str | None = None) -> NameHints:
     for place, word in enumerate(words):
         if _VERSION.fullmatch(word):
             kinds.add("superseded")
-        elif word in HINTS and len(words) > 1 and (len(word) > 1 or place in (0, len(words) - 1)):
+        elif word in HINTS and len(words) > 1 and (len(word) > 1 or _is_letter_hint(word, place, len(words))):
             kinds.add(HINTS[word])
         elif _DATE.fullmatch(word) or (place and place == len(words) - 1 and _SHORT_YEAR.fullmatch(word)):
             kinds.add("year copy")

@@ -22,7 +22,7 @@ from coset.environment.catalogue import SourceListing
 from coset.errors import CosetError, UserError
 from coset.state.inserting import insert_rows
 from coset.state.migrations import migrate
-from coset.state.objects import Diagnostic, Reference, Relation, TableEvidence
+from coset.state.objects import CodeList, Copy, Diagnostic, Reference, Relation, TableEvidence
 from coset.state.rows import Rows, diagnostic_row, identifier, now, reference_of, relation_row, table_rows
 
 FILE_NAME = "state.duckdb"
@@ -176,6 +176,53 @@ class EvidenceState:
             self.connection.execute("DELETE FROM relations WHERE list_contains($1::VARCHAR[], id)", [replaced])
             self._insert("relations", new)
         return {row["right_table"] for row in (*new, *gone)}
+
+    def store_copies(self, copies: Iterable[Copy]) -> None:
+        """Replace what is known of copies."""
+        rows = [
+            {
+                "table_reference": each.table, "original_reference": each.original, "kind": each.kind,
+                "confidence": each.confidence, "drift": each.drift, "reasons": list(each.reasons),
+            }
+            for each in copies
+        ]  # fmt: skip
+        with self.transaction():
+            self.connection.execute("DELETE FROM copies")
+            self._insert("copies", rows)
+
+    def copies(self) -> list[Copy]:
+        """The tables that are copies, by reference."""
+        return [
+            Copy(
+                row["table_reference"], row["original_reference"], row["kind"], row["confidence"], row["drift"],
+                tuple(row["reasons"]),
+            )
+            for row in self.rows("FROM copies ORDER BY table_reference")
+        ]  # fmt: skip
+
+    def store_code_lists(self, lists: Iterable[CodeList]) -> None:
+        """Replace what is known of code lists."""
+        rows = [
+            {
+                "column_reference": each.column, "list_reference": each.list, "code_column": each.code_column,
+                "label_column": each.label_column, "condition": each.condition, "language": each.language,
+                "status": each.status, "confidence": each.confidence, "reasons": list(each.reasons),
+            }
+            for each in lists
+        ]  # fmt: skip
+        with self.transaction():
+            self.connection.execute("DELETE FROM code_lists")
+            self._insert("code_lists", rows)
+
+    def code_lists(self) -> list[CodeList]:
+        """Which rows of which table decode a column: current lists before outdated ones, the surest first."""
+        return [
+            CodeList(
+                row["column_reference"], row["list_reference"], row["code_column"], row["label_column"],
+                row["condition"], row["language"], row["status"], row["confidence"], tuple(row["reasons"]),
+            )
+            for row in self.rows("FROM code_lists ORDER BY column_reference, status, confidence DESC, list_reference")
+        ]  # fmt: skip
 
     def store_counters(self, found: Iterable[tuple[Reference, Diagnostic]], tables: Sequence[str]) -> None:
         """Replace what is known of counters of these tables that disagree with the rows they count."""

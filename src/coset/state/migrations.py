@@ -155,6 +155,25 @@ def routing_vectors(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("CREATE TABLE routing_vectors (reference VARCHAR, digest VARCHAR, vector BLOB)")
 
 
+def copies_and_code_lists(connection: duckdb.DuckDBPyConnection) -> None:
+    """Which table is a copy of which, and which rows of which table decode a column."""
+    connection.execute(
+        """
+        CREATE TABLE copies (
+            table_reference VARCHAR, original_reference VARCHAR, kind VARCHAR, confidence DOUBLE, drift VARCHAR,
+            reasons VARCHAR[]
+        );
+        CREATE TABLE code_lists (
+            column_reference VARCHAR, list_reference VARCHAR, code_column VARCHAR, label_column VARCHAR,
+            condition VARCHAR, language VARCHAR, status VARCHAR, confidence DOUBLE, reasons VARCHAR[]
+        );
+        COMMENT ON TABLE copies IS 'Tables that are copies, each with its original; NULL for what is left over.';
+        COMMENT ON TABLE code_lists IS 'Which rows of which table decode a column; condition is SQL over that table.';
+        DELETE FROM meta WHERE key = 'relations';
+        """
+    )
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -162,6 +181,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     files_passed_over,
     value_index,
     routing_vectors,
+    copies_and_code_lists,
 )
 
 

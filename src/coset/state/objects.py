@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from coset.environment.copy_names import CopyKind
 from coset.environment.source import Column, Table
 from coset.sql_text import identifier
 
@@ -254,6 +255,35 @@ class TableEvidence:
     problem: str | None = None
     passages: tuple[tuple[str, str], ...] = field(default=())
     """Texts of a table that looks like a collection of documents: (a title or key, the text)."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A table that is a copy. `original` is None for what is left over from a trial, without an original here."""
+
+    table: str
+    original: str | None
+    kind: CopyKind
+    confidence: float
+    drift: str
+    """How far it is from its original, in words: `902 of 1,440 rows, nothing after 2020-12-31`."""
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CodeList:
+    """Rows of a table that decode a column: `code_column` holds its values, `label_column` what they mean."""
+
+    column: str
+    list: str
+    code_column: str
+    label_column: str
+    condition: str | None
+    """SQL over the list's table that chooses its rows; None for all of them."""
+    language: str | None
+    status: Literal["current", "outdated"]
+    confidence: float
+    reasons: tuple[str, ...] = ()
 
 
 def _quoted(name: str) -> str:

@@ -31,6 +31,7 @@ from coset.evidence.reading import JoinableTable, forget_samples, make_unit_read
 from coset.evidence.work import Spread, over_processes
 from coset.identities.comprehension import RoleSummary, comprehend_identities
 from coset.identities.model import load_model
+from coset.relations.copies import COPIES_FOUND, copies_digest, find_and_store_copies
 from coset.relations.joins import JoinMemory, join_facts, relate
 from coset.relations.joins.memory import holders_of_column_names
 from coset.routing.anchors import ValueIndexSummary, build_value_index
@@ -229,6 +230,19 @@ def read_documents(run: Run) -> None:
         tables.without_unreadable(read_dictionaries)
 
 
+def find_table_copies(run: Run) -> None:
+    """Which tables are backups, loads, archives or trials of which."""
+    fresh = copies_digest(run.environment, run.state)
+    if run.state.meta(COPIES_FOUND) == fresh:
+        return
+    with open_connection() as connection:
+        tables = _Tables(run, connection)
+        tables.without_unreadable(
+            lambda: find_and_store_copies(run.environment, run.state, connection, tables.readable, tables.open)
+        )
+    run.state.set_meta(COPIES_FOUND, fresh)
+
+
 def propose_joins(run: Run) -> None:
     """Joins that keys declare, values show or names propose, and counters that disagree with the rows they count. Only
     tables that something new must be asked of are read."""
@@ -272,6 +286,7 @@ EVIDENCE = (
     Stage("listing the sources", list_sources),
     Stage("reading tables", examine_tables),
     Stage("reading documents", read_documents),
+    Stage("finding copies", find_table_copies),
     Stage("finding relations", propose_joins),
 )
 STAGES = (

@@ -1,0 +1,336 @@
+"""How much of one table's rows stand in another, counted row by row over the columns that both have.
+
+In: two tables whose rows a DuckDB connection can read, and which of their columns correspond. Out: a `RowOverlap`:
+rows found by a key and how far the other columns agree, what is later on either side, and which column drifted. Values
+are compared as text without regard to how an engine types them (7 and 7.0, a date and its text). Of very large tables
+the same part of the keys is compared on both sides. Which of the two is the original is not decided here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coset.evidence.column_expressions import column_kind
+from coset.evidence.reading import JoinableTable
+from coset.sql_text import identifier
+
+if TYPE_CHECKING:
+    import duckdb
+
+MOST_ROWS = 300_000
+"""Of tables with more rows the rows with one in so many keys are compared."""
+MOST_COLUMNS = 120
+UNIQUE, NEARLY_UNIQUE = 0.98, 0.4
+"""A key is unique on one side; a load may hold the same rows twice."""
+KEYS_TRIED, WELL_FOUND = 4, 0.8
+KEY_COLUMNS = 8
+"""A key of several columns is looked for among so many, from the first on."""
+_NUMBER = r"-?(0|[1-9][0-9]{0,14})([.][0-9]+)?"
+
+
+@dataclass(frozen=True)
+class ColumnOverlap:
+    """One column of both: `equal` is the share of matched rows in which it has the same value."""
+
+    name: str
+    equal: float
+    left_latest: str | None = None
+    right_latest: str | None = None
+    """The last day but for those that mean never, where the column holds dates; as `2024-03-31`."""
+    left_earliest: str | None = None
+    right_earliest: str | None = None
+
+    def turned(self) -> ColumnOverlap:
+        return ColumnOverlap(
+            self.name, self.equal, self.right_latest, self.left_latest, self.right_earliest, self.left_earliest
+        )
+
+
+@dataclass(frozen=True)
+class RowOverlap:
+    left_rows: int
+    right_rows: int
+    left_found: float
+    """The share of the left's rows that the right has: by the key where there is one, else whole rows."""
+    right_found: float
+    agreement: float
+    """How far the other columns of the rows found agree beyond chance, from 0 to 1."""
+    key: tuple[str, ...]
+    columns: tuple[ColumnOverlap, ...]
+
+    @property
+    def later_on_the_right(self) -> bool:
+        return any(_later(each.right_latest, each.left_latest) for each in self.columns)
+
+    @property
+    def later_on_the_left(self) -> bool:
+        return any(_later(each.left_latest, each.right_latest) for each in self.columns)
+
+
+def _later(one: str | None, other: str | None) -> bool:
+    return one is not None and other is not None and one > other
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A table as hashes of its values: column `h<n>` for the n-th column, and `d<n>` for a date."""
+
+    name: str
+    rows: int
+    distinct: dict[str, int]
+    dates: frozenset[str]
+    measures: frozenset[str]
+    part: int
+
+
+_Counted = tuple[float, float, dict[tuple[str, str], float]]
+"""The share of rows found on the left and on the right, and of those the share in which a column is equal."""
+
+
+class RowCounter:
+    """Compares pairs of tables; each is read once."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, opens: Callable[[JoinableTable], None] | None = None
+    ) -> None:
+        self._connection, self._opens = connection, opens
+        self._loaded: dict[JoinableTable, _Loaded] = {}
+
+    def close(self) -> None:
+        for loaded in self._loaded.values():
+            self._connection.execute(f"DROP TABLE IF EXISTS {loaded.name}")
+        self._loaded.clear()
+
+    def compare(self, left: JoinableTable, right: JoinableTable, shared: Sequence[tuple[str, str]]) -> RowOverlap:
+        """`shared`: pairs of a column of the left and the one of the right that corresponds to it."""
+        one, other = self._load(left), self._load(right)
+        pairs = [pair for pair in shared if pair[0] in one.distinct and pair[1] in other.distinct]
+        part = max(one.part, other.part)
+        if part > 1 and (left.columns[0].name, right.columns[0].name) not in pairs:
+            return RowOverlap(one.rows, other.rows, 0.0, 0.0, 0.0, (), ())
+        one, other = self._reduced(one, part), self._reduced(other, part)
+        numbers = {pair: (_place(left, pair[0]), _place(right, pair[1])) for pair in pairs}
+        if not pairs or not one.rows or not other.rows:
+            return RowOverlap(one.rows, other.rows, 0.0, 0.0, 0.0, (), ())
+        key, (left_found, right_found, equal) = self._best_counted(one, other, numbers)
+        columns = tuple(
+            ColumnOverlap(pair[0], equal.get(pair, 1.0), *self._latest(one, other, pair, numbers[pair]))
+            for pair in pairs
+        )
+        agreement = _agreement(other, {pair: share for pair, share in equal.items() if pair not in key}) if key else 1.0
+        names = tuple(pair[0] for pair in key)
+        return RowOverlap(one.rows, other.rows, left_found, right_found, agreement, names, columns)
+
+    def _reduced(self, loaded: _Loaded, part: int) -> _Loaded:
+        """The same part of the keys as of the other side, which is larger."""
+        if loaded.part == part:
+            return loaded
+        row = self._connection.execute(f"SELECT count(*) FROM {loaded.name} WHERE h0 % {part} = 0").fetchone()
+        source = f"(FROM {loaded.name} WHERE h0 % {part} = 0)"
+        rows = row[0] if row else 0
+        scale = rows / max(1, loaded.rows)
+        distinct = {name: round(count * scale) for name, count in loaded.distinct.items()}
+        return _Loaded(source, rows, distinct, loaded.dates, loaded.measures, part)
+
+    def _best_counted(
+        self, one: _Loaded, other: _Loaded, numbers: dict[tuple[str, str], tuple[int, int]]
+    ) -> tuple[tuple[tuple[str, str], ...], _Counted]:
+        """By the key that finds most rows: the keys of a table may have been given anew when it was copied."""
+        best: tuple[tuple[tuple[str, str], ...], _Counted] = ((), (0.0, 0.0, {}))
+        keys = [
+            (pair,)
+            for pair in numbers
+            if len(numbers) > 1
+            and pair[0] not in one.measures
+            and pair[1] not in other.measures
+            and _is_key(one, other, one.distinct[pair[0]], other.distinct[pair[1]])
+        ]
+        for key in keys[:KEYS_TRIED]:
+            counted = self._by_key(one, other, numbers, key)
+            if max(counted[:2]) > max(best[1][:2]):
+                best = key, counted
+            if max(counted[:2]) >= WELL_FOUND:
+                return best
+        if not keys and (several := self._key_of_several(one, other, numbers)):
+            best = several, self._by_key(one, other, numbers, several)
+        whole = self._by_rows(one, other, numbers)
+        return ((), whole) if max(whole[:2]) > max(best[1][:2]) else best
+
+    def _key_of_several(
+        self, one: _Loaded, other: _Loaded, numbers: dict[tuple[str, str], tuple[int, int]]
+    ) -> tuple[tuple[str, str], ...]:
+        """The first few columns that are a key together."""
+        chosen: list[tuple[str, str]] = []
+        reached = 0
+        for pair in list(numbers)[:KEY_COLUMNS]:
+            if pair[0] in one.measures or pair[1] in other.measures or len(chosen) + 1 == len(numbers):
+                continue
+            trial = [*chosen, pair]
+            left, right = (
+                self._count_distinct(loaded, [numbers[each][side] for each in trial])
+                for side, loaded in enumerate((one, other))
+            )
+            if left + right > reached:
+                chosen, reached = trial, left + right
+            if len(chosen) > 1 and _is_key(one, other, left, right):
+                return tuple(chosen)
+        return ()
+
+    def _count_distinct(self, loaded: _Loaded, places: Sequence[int]) -> int:
+        values = ", ".join(f"h{place}" for place in places)
+        [(count,)] = self._connection.execute(f"SELECT count(DISTINCT hash({values})) FROM {loaded.name}").fetchall()
+        return int(count)
+
+    def _by_key(
+        self,
+        one: _Loaded,
+        other: _Loaded,
+        numbers: dict[tuple[str, str], tuple[int, int]],
+        key: tuple[tuple[str, str], ...],
+    ) -> _Counted:
+        on = " AND ".join(f"l.h{numbers[pair][0]} IS NOT DISTINCT FROM r.h{numbers[pair][1]}" for pair in key)
+        compared = [pair for pair in numbers if pair not in key]
+        sums = "".join(
+            f", count(*) FILTER (l.h{numbers[pair][0]} IS NOT DISTINCT FROM r.h{numbers[pair][1]})" for pair in compared
+        )
+        [row] = self._connection.execute(
+            f"SELECT count(*), count(DISTINCT l.row), count(DISTINCT r.row){sums} "
+            f"FROM {one.name} l JOIN {other.name} r ON {on}"
+        ).fetchall()
+        if not row[0]:
+            return 0.0, 0.0, {}
+        equal = {pair: count / row[0] for pair, count in zip(compared, row[3:], strict=True)}
+        return row[1] / one.rows, row[2] / other.rows, equal
+
+    def _by_rows(self, one: _Loaded, other: _Loaded, numbers: dict[tuple[str, str], tuple[int, int]]) -> _Counted:
+        """Without a key: whole rows, or rows but for the one column that drifted most."""
+        pairs = list(numbers)
+        without: list[tuple[str, str] | None] = [None, *(pairs if 2 < len(pairs) <= 20 else ())]
+        best: tuple[float, float, tuple[str, str] | None] = (0.0, 0.0, None)
+        whole = 0.0
+        for left_out in without:
+            kept = [numbers[pair] for pair in pairs if pair != left_out]
+            left_hash = f"hash({', '.join(f'h{place}' for place, _ in kept)})"
+            right_hash = f"hash({', '.join(f'h{place}' for _, place in kept)})"
+            row = self._connection.execute(
+                f"WITH l AS (SELECT {left_hash} AS k, count(*) AS n FROM {one.name} GROUP BY k), "
+                f"r AS (SELECT {right_hash} AS k, count(*) AS n FROM {other.name} GROUP BY k) "
+                "SELECT sum(least(l.n, r.n)), sum(r.n) FROM l JOIN r USING (k)"
+            ).fetchone()
+            found = float(row[0] or 0) if row else 0.0
+            if left_out is None:
+                whole = found / one.rows
+                best = whole, found / other.rows, None
+                if whole > 0.97 or whole == 0.0:
+                    break
+            elif found / one.rows > best[0] + 0.02:
+                best = found / one.rows, found / other.rows, left_out
+        equal = {best[2]: whole / best[0]} if best[2] is not None and best[0] else {}
+        return min(1.0, best[0]), min(1.0, best[1]), equal
+
+    def _latest(
+        self, one: _Loaded, other: _Loaded, pair: tuple[str, str], places: tuple[int, int]
+    ) -> tuple[str | None, str | None, str | None, str | None]:
+        if pair[0] not in one.dates or pair[1] not in other.dates:
+            return None, None, None, None
+        ends: list[tuple[str | None, str | None]] = []
+        for loaded, place in ((one, places[0]), (other, places[1])):
+            row = self._connection.execute(
+                f"SELECT max(d{place}), min(d{place}) FROM {loaded.name} WHERE d{place} < '2100'"
+            ).fetchone()
+            ends.append((row[0], row[1]) if row else (None, None))
+        return ends[0][0], ends[1][0], ends[0][1], ends[1][1]
+
+    def _load(self, table: JoinableTable) -> _Loaded:
+        if table in self._loaded:
+            return self._loaded[table]
+        if self._opens:
+            self._opens(table)
+        part = 1 << max(0, math.ceil(math.log2(max(1, table.rows) / MOST_ROWS)))
+        columns = table.columns[:MOST_COLUMNS]
+        name = f"coset_copy_{len(self._loaded)}"
+        chosen = f" WHERE hash(t0) % {part} = 0" if part > 1 else ""
+        texts = ", ".join(f"{text_of(column.name, column.type)} AS t{place}" for place, column in enumerate(columns))
+        values = ", ".join(
+            f"hash(t{place}) AS h{place}, {_day(place)} AS d{place}"
+            if _may_be_date(column.type)
+            else f"hash(t{place}) AS h{place}"
+            for place, column in enumerate(columns)
+        )
+        values = re.sub(r"hash\((t\d+)\)", r"CASE WHEN \1 IS NOT NULL THEN hash(\1) END", values)
+        self._connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE {name} AS "
+            f"SELECT row_number() OVER () AS row, {values} FROM (SELECT {texts} FROM {table.relation}){chosen}"
+        ).fetchall()
+        counts = ", ".join(f"count(DISTINCT h{place})" for place in range(len(columns)))
+        dates = [place for place, column in enumerate(columns) if _may_be_date(column.type)]
+        held = "".join(f", count(d{place}), count(h{place})" for place in dates)
+        [row] = self._connection.execute(f"SELECT count(*), {counts}{held} FROM {name}").fetchall()
+        distinct = {column.name: row[1 + place] for place, column in enumerate(columns)}
+        rest = row[1 + len(columns) :]
+        dated = frozenset(
+            columns[place].name
+            for number, place in enumerate(dates)
+            if rest[2 * number] and rest[2 * number] >= 0.9 * rest[2 * number + 1]
+        )
+        measures = frozenset(column.name for column in columns if column_kind(column.type) in ("float", "decimal"))
+        self._loaded[table] = _Loaded(name, row[0], distinct, dated, measures, part)
+        return self._loaded[table]
+
+
+def _is_key(one: _Loaded, other: _Loaded, left: int, right: int) -> bool:
+    shares = left / max(1, one.rows), right / max(1, other.rows)
+    return max(shares) >= UNIQUE and min(shares) >= NEARLY_UNIQUE
+
+
+def _place(table: JoinableTable, name: str) -> int:
+    return next(place for place, column in enumerate(table.columns) if column.name == name)
+
+
+def text_of(name: str, type: str) -> str:
+    """A value as text that is the same however an engine types it; NULL for nothing and for blanks."""
+    column, kind = identifier(name), column_kind(type)
+    if kind in ("integer", "decimal", "float"):
+        return f"CAST(CAST({column} AS DOUBLE) AS VARCHAR)"
+    if kind == "timestamp":
+        return f"CAST(CAST({column} AS TIMESTAMP) AS VARCHAR)"
+    if kind == "date":
+        return f"CAST(CAST({column} AS TIMESTAMP) AS VARCHAR)"
+    if type.upper() == "BOOLEAN":
+        return f"CASE {column} WHEN TRUE THEN '1.0' WHEN FALSE THEN '0.0' END"
+    text = f"nullif(trim(CAST({column} AS VARCHAR)), '')"
+    return (
+        f"CASE WHEN regexp_full_match({text}, '{_NUMBER}') THEN CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR) "
+        f"WHEN regexp_full_match({text}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9:.]+(Z|[+]00(:00)?)?)?') "
+        f"THEN coalesce(CAST(TRY_CAST({text} AS TIMESTAMP) AS VARCHAR), {text}) ELSE {text} END"
+    )
+
+
+def _may_be_date(type: str) -> bool:
+    return column_kind(type) in ("date", "timestamp", "text", "integer")
+
+
+def _day(place: int) -> str:
+    """The day as `2024-03-31`, of a date, of its text, or of a number of eight digits."""
+    text = f"t{place}"
+    return (
+        f"CASE WHEN regexp_matches({text}, '^(19|20)[0-9]{{2}}-[01][0-9]-[0-3][0-9]') THEN left({text}, 10) "
+        f"WHEN regexp_full_match({text}, '(19|20)[0-9]{{2}}(0[1-9]|1[0-2])([0-2][0-9]|3[01])[.]0') "
+        f"THEN left({text}, 4) || '-' || substring({text}, 5, 2) || '-' || substring({text}, 7, 2) END"
+    )
+
+
+def _agreement(other: _Loaded, equal: dict[tuple[str, str], float]) -> float:
+    """The mean of what is equal beyond chance, telling columns first."""
+    total = weight = 0.0
+    for (_, name), share in equal.items():
+        chance = 1.0 / max(1, other.distinct[name])
+        if chance >= 1.0:
+            continue
+        weight += 1.0 - chance
+        total += max(0.0, share - chance)
+    return total / weight if weight else 0.0

@@ -1,0 +1,96 @@
+"""The stage of comprehension that finds copies: gathers what is known, finds, lets people overrule, stores.
+
+In: the environment, its state, and tables that can be read. Out: the state's `copies`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from coset.environment.configuration import Environment
+from coset.environment.copy_names import COPY_KINDS
+from coset.environment.corrections import load_corrections
+from coset.evidence.reading import JoinableTable
+from coset.relations.copies.find import Standing, find_copies
+from coset.relations.copies.statements import spoken_of
+from coset.state.objects import Copy
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from coset.environment.corrections import Copy as SaidCopy
+    from coset.state import EvidenceState
+
+
+COPIES_FOUND = "copies"
+"""The key of the state's `meta` under which `copies_digest` stands as it was when copies were last found."""
+
+
+def copies_digest(environment: Environment, state: EvidenceState) -> str:
+    """What copies depend on: when it is the same, they are."""
+    digest = hashlib.sha256()
+    for query in (
+        "SELECT reference, shape, token, digest, rows, comprehended_at FROM tables ORDER BY reference",
+        "SELECT reference, text FROM documents WHERE table_reference IS NULL ORDER BY ALL",
+        "SELECT source, description FROM sources ORDER BY source",
+    ):
+        digest.update(repr(state.rows(query)).encode())
+    digest.update(repr(load_corrections(environment).copies).encode())
+    return digest.hexdigest()
+
+
+def find_and_store_copies(
+    environment: Environment,
+    state: EvidenceState,
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[JoinableTable],
+    opens: Callable[[JoinableTable], None] | None = None,
+) -> None:
+    found = find_copies(connection, tables, standing_of(state, tables), opens)
+    copies = overruled(found, load_corrections(environment).copies, {str(table.reference) for table in tables})
+    state.store_copies(copies)
+
+
+def standing_of(state: EvidenceState, tables: Sequence[JoinableTable]) -> Standing:
+    """Which tables are spoken of, retired, referred to, or views."""
+    names = [(str(table.reference), table.reference.table or "") for table in tables if not table.members]
+    texts = [row["text"] for row in state.rows("SELECT text FROM documents WHERE text IS NOT NULL")]
+    texts += [row["description"] for row in state.rows("SELECT description FROM sources WHERE description IS NOT NULL")]
+    spoken = spoken_of(texts, names)
+    return Standing(spoken.named - set(spoken.retired), spoken.retired, _referred_to(tables), _views(state))
+
+
+def _referred_to(tables: Iterable[JoinableTable]) -> Counter[str]:
+    """How many other tables declare a key that refers to each."""
+    by_place = {(each.reference.source, each.reference.schema, each.reference.table): each for each in tables}
+    counts: Counter[str] = Counter()
+    for table in tables:
+        for key in table.foreign_keys:
+            place = table.reference.source, key.references_schema or table.reference.schema, key.references_table
+            if (target := by_place.get(place)) is not None and target is not table:
+                counts[str(target.reference)] += 1
+    return counts
+
+
+def _views(state: EvidenceState) -> set[str]:
+    return {row["reference"] for row in state.rows("SELECT reference FROM tables WHERE kind = 'view'")}
+
+
+def overruled(found: Sequence[Copy], said: Sequence[SaidCopy], known: set[str]) -> list[Copy]:
+    """What people said wins: a table that they call a copy is one, and one that they call none is none. Of two
+    statements on one table the later holds."""
+    by_table = {each.table: each for each in found}
+    for each in said:
+        if each.table not in known:
+            continue
+        if each.rejected:
+            by_table.pop(each.table, None)
+        else:
+            before = by_table.get(each.table)
+            drift = before.drift if before and before.original == each.original else ""
+            kind = next((kind for kind in COPY_KINDS if kind == each.kind), before.kind if before else "superseded")
+            by_table[each.table] = Copy(each.table, each.original, kind, 1.0, drift, ("a person said so",))
+    return [by_table[table] for table in sorted(by_table)]
