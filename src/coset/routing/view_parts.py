@@ -278,11 +278,13 @@ class ViewParts:
         return tuple(found)
 
     def view_relations(self) -> tuple[ViewRelation, ...]:
-        names = self.sql_names(list(self.tables))
+        ends = {table for each in (*self.planned, *self.others) for table in (each.left_table, each.right_table)}
+        names = self.sql_names([*self.tables, *ends])
         strongest = sorted(self.tables, key=lambda table: (-self.tables[table], table))
         planned = [self.relation(relation, names, in_plan=True) for relation in in_order(self.planned, strongest)]
-        others = sorted(self.others, key=lambda relation: relation.reference)
-        return (*planned, *(self.relation(relation, names, in_plan=False) for relation in others))
+        told = {relation.reference for relation in self.planned}
+        others = {each.reference: each for each in self.others if each.reference not in told}
+        return (*planned, *(self.relation(others[each], names, in_plan=False) for each in sorted(others)))
 
     def table(self, reference: str, columns: tuple[ViewColumn, ...], *, described: bool) -> ViewTable:
         facts = self.objects.tables[reference]
