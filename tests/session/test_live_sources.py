@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from coset.environment.configuration import load_environment
 from coset.session.query_session import QuerySession
+from coset.sql_text import literal
 
 
 def session_over(folder: Path, **locations: str) -> QuerySession:
@@ -97,25 +99,29 @@ def test_a_postgresql_copy_is_renewed_after_each_kind_of_change(tmp_path: Path, 
 
 LARGE = [
     ("SELECT kind, count(*) AS n, sum(amount) AS s, avg(amount) AS m FROM {t} WHERE amount >= 100 GROUP BY kind ORDER BY kind",
-     "computed at the source", 4),
+     "computed at the source", 8),
     ("SELECT count(DISTINCT kind), min(id), max(id), min(kind), max(kind) FROM {t}", "computed at the source", 1),
-    ("SELECT DISTINCT kind FROM {t} ORDER BY 1", "computed at the source", 4),
+    ("SELECT DISTINCT kind FROM {t} ORDER BY 1", "computed at the source", 8),
     ("SELECT id, kind FROM {t} WHERE id IN (5, 7, 4000) ORDER BY id", "fetched", 3),
     ("SELECT id FROM {t} WHERE kind = 'B' ORDER BY amount DESC, id LIMIT 3", "fetched", 3),
     ("SELECT upper(kind) AS k, count(*) FROM {t} WHERE id <= 100 GROUP BY 1 ORDER BY 1", "fetched", 100),
     ("WITH x AS (SELECT * FROM {t}) SELECT sum(length(kind)) FROM x WHERE id BETWEEN 11 AND 20", "fetched", 10),
 ]  # fmt: skip
-KINDS = ["a", "B", "b", "ä"]
-EXPECTED_SETUP = "CREATE TABLE t AS SELECT i AS id, (['a', 'B', 'b', 'ä'])[i % 4 + 1] AS kind, i % 500 AS amount FROM range(1, 5001) r(i)"
+KINDS = ["a", "B", "b", "ä", "x\nc0=5\ny", "it's\n'", 'q"\\\n"c2=1', "100%_]\nc2=5\n["]
+"""Some are made to break out of the text of a plan, a literal, a pattern or a list."""
+EXPECTED_SETUP = (
+    f"CREATE TABLE t AS SELECT i AS id, ([{', '.join(map(literal, KINDS))}])[i % {len(KINDS)} + 1] AS kind, "
+    "i % 500 AS amount FROM range(1, 5001) r(i)"
+)
 
 
 @pytest.fixture(params=["postgresql", "mysql", "mongodb", "sqlite"])
 def large_table(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The location of a 5,000-row table `t` in each engine that has one to leave tables with."""
-    rows = [(i, KINDS[i % 4], i % 500) for i in range(1, 5001)]
+    rows = [(i, KINDS[i % len(KINDS)], i % 500) for i in range(1, 5001)]
     if request.param == "postgresql":
         execute = request.getfixturevalue("execute_postgresql")
-        values = ", ".join(f"({i}, '{kind}', {amount})" for i, kind, amount in rows)
+        values = ", ".join(f"({i}, {literal(kind)}, {amount})" for i, kind, amount in rows)
         return execute(
             "DROP TABLE IF EXISTS t", "CREATE TABLE t (id int, kind text, amount int)", f"INSERT INTO t VALUES {values}",
             "ANALYZE t",
@@ -123,7 +129,7 @@ def large_table(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "mysql":
         import pymysql
 
-        url = request.getfixturevalue("create_mysql_database")("live_session")
+        url = request.getfixturevalue("create_mysql_database")(f"live_{len(request.node.name)}")
         from urllib.parse import unquote, urlsplit
 
         parts = urlsplit(url)
@@ -133,7 +139,7 @@ def large_table(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         )  # fmt: skip
         with connection, connection.cursor() as cursor:
             cursor.execute("DROP TABLE IF EXISTS t")
-            cursor.execute("CREATE TABLE t (id int, kind varchar(10), amount int) CHARACTER SET utf8mb4")
+            cursor.execute("CREATE TABLE t (id int, kind varchar(40), amount int) CHARACTER SET utf8mb4")
             cursor.executemany("INSERT INTO t VALUES (%s, %s, %s)", rows)
             cursor.execute("ANALYZE TABLE t")
         return url
@@ -154,13 +160,62 @@ def large_table(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "large.db")
 
 
-def test_a_large_table_stays_in_its_engine(large_table: str, tmp_path: Path):
+def hostile_statements(count: int) -> list[str]:
+    """Statements with literals that try to leave their quotes, made under a seed."""
+    chance = random.Random(32)
+    texts = [*KINDS, "", "c1", "' OR 1=1 --", "E'\\n'", "\n", "optional: c0=1", "\u2028c0=5", "a'; c0=1"]
+
+    def condition(depth: int = 0) -> str:
+        form = chance.randrange(10 if depth < 2 else 7)
+        text = literal(chance.choice(texts))
+        if form == 0:
+            return f"kind {chance.choice(['=', '<>', '<', '>=', '>', '<='])} {text}"
+        if form == 1:
+            return (
+                f"kind {chance.choice(['', 'NOT '])}IN ({', '.join(literal(each) for each in chance.sample(texts, 3))})"
+            )
+        if form == 2:
+            return f"id {chance.choice(['=', '<', '>'])} {chance.choice([5, 77, 4000, 1e3, 2.5, -1])}"
+        if form == 3:
+            return f"amount BETWEEN {chance.randrange(300)} AND {chance.randrange(500)}"
+        if form == 4:
+            return f"kind = {text} || chr(10) || {literal(chance.choice(texts))}"
+        if form == 5:
+            return f"kind IS {chance.choice(['', 'NOT '])}NULL"
+        if form == 6:
+            return f"list_contains([{text}, {literal(chance.choice(texts))}], kind)"
+        if form == 7:
+            return f"NOT ({condition(depth + 1)})"
+        return f"({condition(depth + 1)} {chance.choice(['AND', 'OR'])} {condition(depth + 1)})"
+
+    shapes = [
+        "SELECT count(*), sum(amount) FROM {{t}} WHERE {}",
+        "SELECT kind, count(*) FROM {{t}} WHERE {} GROUP BY kind ORDER BY ALL",
+        "SELECT id, kind FROM {{t}} WHERE {} ORDER BY id LIMIT 7",
+        "SELECT count(*) FILTER (WHERE length(kind) > 1), max(upper(kind)) FROM {{t}} WHERE {}",
+        "SELECT a.id FROM {{t}} a JOIN {{t}} b ON b.id = a.id AND b.amount < 9 WHERE a.kind <> 'b' AND a.{} ORDER BY 1",
+    ]
+    plain = [shapes[number % 4].format(condition().replace("{", "{{")) for number in range(count)]
+    return [*plain, shapes[4].format("kind = " + literal(KINDS[4]))]
+
+
+def test_what_is_pushed_answers_as_what_is_computed_here(large_table: str, tmp_path: Path):
     import duckdb
 
     truth = duckdb.connect()
     truth.execute(EXPECTED_SETUP)
+    with session_over_large(large_table, tmp_path) as session:
+        table = next(t for t in session.catalogue.list_sources().listings["big"].tables if t.name == "t")
+        pushed = 0
+        for sql in hostile_statements(60):
+            result = session.sql(sql.format(t=f"big.{table.qualified_name}"))
+            assert result.rows() == truth.execute(sql.format(t="t")).fetchall(), sql
+            pushed += any((use.rows or 0) < 5000 for use in result.uses)
+        assert pushed > 30
+
+
+def session_over_large(large_table: str, tmp_path: Path) -> QuerySession:
     limits = "limits: {snapshot_rows: 1000}"
-    secrets = ""
     if "@" in large_table and "://" in large_table:
         from coset.environment.secrets import passwords_of, without_password
 
@@ -168,7 +223,15 @@ def test_a_large_table_stays_in_its_engine(large_table: str, tmp_path: Path):
             (tmp_path / ".coset").mkdir()
             (tmp_path / ".coset" / "secrets.env").write_text(f"P={passwords[-1]}\n")
             large_table = without_password(large_table, "${P}")
-    with session_over(tmp_path, big=f"{{location: '{large_table}', {limits}{secrets}}}") as session:
+    return session_over(tmp_path, big=f"{{location: '{large_table}', {limits}}}")
+
+
+def test_a_large_table_stays_in_its_engine(large_table: str, tmp_path: Path):
+    import duckdb
+
+    truth = duckdb.connect()
+    truth.execute(EXPECTED_SETUP)
+    with session_over_large(large_table, tmp_path) as session:
         table = next(t for t in session.catalogue.list_sources().listings["big"].tables if t.name == "t")
         for sql, reading, at_most in LARGE:
             result = session.sql(sql.format(t=f"big.{table.qualified_name}"))

@@ -10,7 +10,7 @@ Values are Python literals of the column's type family. Nothing here knows where
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, get_args
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import sqlglot.expressions as sge
 
 Value = bool | int | float | Decimal | str | datetime.date | datetime.datetime
+Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 Family = Literal["number", "text", "time", "boolean", "other"]
 
 Operation = Literal[
@@ -36,7 +37,7 @@ EVERY_OPERATION: frozenset[Operation] = frozenset(get_args(Operation))
 @dataclass(frozen=True)
 class Comparison:
     column: str
-    operator: Literal["=", "<>", "<", "<=", ">", ">="]
+    operator: Operator
     value: Value
 
 
@@ -67,6 +68,44 @@ class Any:
 
 
 Condition = Comparison | Among | Null | All | Any
+
+
+def conjunction(parts: Sequence[Condition]) -> Condition | None:
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+
+def parts_of(condition: Condition | None) -> list[Condition]:
+    """What must hold together, one by one."""
+    if condition is None:
+        return []
+    if isinstance(condition, All):
+        return [each for part in condition.conditions for each in parts_of(part)]
+    return [condition]
+
+
+def columns_of(condition: Condition) -> set[str]:
+    if isinstance(condition, All | Any):
+        return {name for part in condition.conditions for name in columns_of(part)}
+    return {condition.column}
+
+
+def keeps_text(condition: Condition, text: str) -> bool:
+    """Whether a condition on one column of texts keeps this one. Texts compare byte by byte, as in DuckDB."""
+    if isinstance(condition, All):
+        return all(keeps_text(part, text) for part in condition.conditions)
+    if isinstance(condition, Any):
+        return any(keeps_text(part, text) for part in condition.conditions)
+    if isinstance(condition, Null):
+        return condition.negated
+    if isinstance(condition, Among):
+        return text in condition.values
+    left, right = text.encode(), str(condition.value).encode()
+    return {
+        "=": left == right, "<>": left != right, "<": left < right, "<=": left <= right, ">": left > right,
+        ">=": left >= right,
+    }[condition.operator]  # fmt: skip
 
 
 @dataclass(frozen=True)

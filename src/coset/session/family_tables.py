@@ -23,12 +23,15 @@ from coset.environment.scan import (
     Condition,
     Operation,
     Scan,
+    columns_of,
     condition_to_sql,
+    conjunction,
     family,
+    keeps_text,
+    parts_of,
 )
 from coset.environment.source import Column, Source, Table
 from coset.errors import LimitReached
-from coset.session.conditions import columns_of, conjunction, keeps_text, parts_of
 from coset.session.local_tables import in_place
 from coset.session.snapshots import file_type
 from coset.sql_text import identifier, literal

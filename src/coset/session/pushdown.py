@@ -4,25 +4,24 @@ In: a checked statement and the tables it names. Out: the statement (perhaps wit
 answers) and, for each table that is too large to copy, the `Scan` to ask its source for.
 
 Filters and columns are not guessed from the text: DuckDB plans the statement over empty tables of the same shape, and
-what its own optimiser moved down to a table is what the source is asked for. The statement then runs unchanged over
-what came back, so a filter that no source understands costs time, never correctness.
+what its own optimiser moved down to a table (`plans.py`) is what the source is asked for. The statement then runs
+unchanged over what came back, so a filter that no source understands costs time, never correctness.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from coset.environment.scan import Any as AnyOf
-from coset.environment.scan import Condition, Family, Order, Scan, family, needed_operations
+from coset.environment.scan import Condition, Family, Order, Scan, conjunction, family, needed_operations, parts_of
 from coset.environment.source import Column, Source, Table
 from coset.errors import CosetError
-from coset.session import conditions
 from coset.session.aggregates import AggregateBlock, Node, aggregate_block, select_blocks
+from coset.session.plans import Plan, PlanNode, read_plan
 from coset.session.snapshots import OutputColumn, file_type
 from coset.sql_text import identifier
 
@@ -30,9 +29,8 @@ Ask = Callable[[dict[str, Any]], dict[str, Any]]
 """Sends a request to the worker process."""
 PUSHED = "pushed"
 """The catalog that holds the sources' answers while a statement runs."""
-PLANNED_COLUMN = re.compile(r"\bc(\d+)\b")
-# What may stand between a LIMIT and the table it limits without changing which rows count.
-ONE_TO_ONE = {"PROJECTION", "LIMIT", "STREAMING_LIMIT"}
+# What may stand between a LIMIT and the table it limits without changing which rows count; a filter is in the fetch.
+ONE_TO_ONE = {"LOGICAL_PROJECTION", "LOGICAL_FILTER"}
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def prepare(sql: str, tree: Node, references: Sequence[Reference], ask: Ask) -> 
     if not any(reference.stays for reference in references):
         return Prepared(sql, (), frozenset(reference.relation for reference in references))
     sql, fetches = _push_aggregates(sql, tree, references, planner)
-    plan = planner.plan(sql)["plan"]
+    plan = planner.plan(sql)
     tree = planner.tree(sql)
     remaining = set(relations_of(tree))
     rows = [
@@ -108,7 +106,7 @@ class _Planner:
 
     def __init__(self, references: Sequence[Reference], ask: Ask) -> None:
         self._ask = ask
-        self._relations = [
+        self._relations: list[dict[str, Any]] = [
             {
                 "name": list(reference.relation),
                 "columns": [{"name": column.name, "type": column.type} for column in reference.columns],
@@ -116,8 +114,14 @@ class _Planner:
             for reference in references
         ]
 
-    def plan(self, sql: str) -> dict[str, Any]:
-        return self._ask({"operation": "plan", "sql": sql, "relations": self._relations})
+    def plan(self, sql: str) -> Plan:
+        answer = self._ask({"operation": "plan", "sql": sql, "relations": self._relations})
+        outputs = tuple((str(name), str(kind)) for name, kind in answer["columns"])
+        shapes = [
+            [Column(each["name"], each["type"], each["name"], each["type"]) for each in relation["columns"]]
+            for relation in self._relations
+        ]
+        return Plan(outputs, read_plan(answer["plan"], shapes))
 
     def tree(self, sql: str) -> Node:
         tree: Node = json.loads(self._ask({"operation": "parse", "sql": sql})["tree"])
@@ -140,7 +144,7 @@ def _push_aggregates(
 ) -> tuple[str, list[Fetch]]:
     """Replace each block that is a plain aggregate over one staying table by its answer."""
     staying = {reference.relation: reference for reference in references if reference.stays}
-    original = planner.plan(sql)["columns"]
+    original = planner.plan(sql).outputs
     tree = copy.deepcopy(tree)
     fetches: list[Fetch] = []
     for block in list(select_blocks(tree)):
@@ -156,7 +160,7 @@ def _push_aggregates(
         block.update(rewritten)
         try:
             candidate = planner.text(tree["statements"][0]["node"])
-            same = planner.plan(candidate)["columns"] == original
+            same = planner.plan(candidate).outputs == original
         except CosetError:
             same = False
         if same:
@@ -171,7 +175,7 @@ def _push_aggregates(
 
 def _push_block(block: Node, reference: Reference, number: int, planner: _Planner) -> tuple[Fetch, Node] | None:
     try:
-        names = [name for name, _ in planner.plan(planner.text(block))["columns"]]
+        names = [name for name, _ in planner.plan(planner.text(block)).outputs]
     except CosetError:
         return None  # The block reads from around it, so it cannot be asked on its own.
     answer = (PUSHED, "main", f"answer_{number}")
@@ -181,9 +185,10 @@ def _push_block(block: Node, reference: Reference, number: int, planner: _Planne
         return None
     where: Condition | None = None
     if block.get("where_clause"):
-        where = _exact_where(block, reference, planner)
-        if where is None:
+        conditions = _exact_where(block, planner)
+        if not conditions:
             return None
+        where = conjunction(conditions)
     scan = Scan(group_by=found.group_by, aggregates=found.aggregates, where=where)
     if not _can_ask(reference, scan):
         return None
@@ -196,7 +201,7 @@ def _push_block(block: Node, reference: Reference, number: int, planner: _Planne
     return Fetch(reference.source, reference.table, answer, scan, file_columns, view), found.rewritten
 
 
-def _exact_where(block: Node, reference: Reference, planner: _Planner) -> Condition | None:
+def _exact_where(block: Node, planner: _Planner) -> tuple[Condition, ...] | None:
     """The block's WHERE clause as DuckDB binds it, if a source can evaluate all of it exactly."""
     one = {"class": "CONSTANT", "type": "VALUE_CONSTANT", "alias": "", "literal": {"kind": "INTEGER", "text": "1"}}
     only_where = {
@@ -204,22 +209,25 @@ def _exact_where(block: Node, reference: Reference, planner: _Planner) -> Condit
         "aggregate_handling": "STANDARD_HANDLING",
     }  # fmt: skip
     try:
-        nodes = planner.plan(planner.text(only_where))["plan"]
+        reading = _one_reading(planner.plan(planner.text(only_where)), ONE_TO_ONE)
     except CosetError:
         return None
-    found: list[Condition] = []
-    while nodes:
-        if len(nodes) != 1 or nodes[0]["name"] not in {"PROJECTION", "FILTER", "SEQ_SCAN"}:
-            return None
+    return reading.filters.exact if reading is not None else None
+
+
+def _one_reading(plan: Plan, between: set[str]) -> PlanNode | None:
+    """The reading of the only table of a plan that has nothing but these steps above it."""
+    nodes = plan.roots or ()
+    while len(nodes) == 1:
         node = nodes[0]
-        for tree, optional in zip(node["filters"], node["optional"], strict=True):
-            condition = conditions.exact(tree, reference.columns)
-            if condition is None and not optional:
-                return None
-            if condition is not None and not optional:
-                found.append(condition)
-        nodes = node["children"]
-    return conditions.conjunction(found)
+        if node.table is not None:
+            return node
+        # A filter that does not stand on the table itself is not among the filters of the reading.
+        on_table = node.name != "LOGICAL_FILTER" or (len(node.children) == 1 and node.children[0].table is not None)
+        if node.name not in between or not on_table:
+            return None
+        nodes = node.children
+    return None
 
 
 def _answer_types(
@@ -232,24 +240,21 @@ def _answer_types(
         column = identifier(aggregate.column) if aggregate.column else "*"
         call = "count(DISTINCT " if aggregate.function == "count_distinct" else f"{aggregate.function}("
         try:
-            described = planner.plan(f"SELECT {call}{column}) FROM {relation}")["columns"]
+            described = planner.plan(f"SELECT {call}{column}) FROM {relation}").outputs
         except CosetError:
             return None
         types.append((aggregate.alias, described[0][1]))
     return types
 
 
-def _fetch_rows(reference: Reference, number: int, plan: list[Node]) -> Fetch:
+def _fetch_rows(reference: Reference, number: int, plan: Plan) -> Fetch:
     """The columns and rows of one staying table that the planned statement reads, over all places it reads it."""
-    scans = [node for node in _nodes(plan) if node["table"] == f"planned.main.t{number}"]
-    wanted: set[int] = set()
+    scans = plan.readings(number)
+    wanted = set(range(len(reference.columns))) if scans is None else {each for scan in scans for each in scan.columns}
     wheres: list[Condition | None] = []
-    for scan in scans:
-        texts = [*scan["columns"], *scan["filter_texts"]]
-        wanted.update(int(found) for text in texts for found in PLANNED_COLUMN.findall(text))
-        parts = [conditions.wider(tree, reference.columns) for tree in scan["filters"]]
-        possible = [part for part in parts if part is not None and _can_ask(reference, Scan(where=part))]
-        wheres.append(conditions.conjunction(possible))
+    for scan in scans or ():
+        parts = parts_of(scan.filters.wider)
+        wheres.append(conjunction([part for part in parts if _can_ask(reference, Scan(where=part))]))
     columns = [column for index, column in enumerate(reference.columns) if index in wanted]
     # A statement that needs no column at all (count of a join's rows) still needs the rows.
     columns = columns or [reference.columns[0]]
@@ -257,7 +262,7 @@ def _fetch_rows(reference: Reference, number: int, plan: list[Node]) -> Fetch:
     known = [condition for condition in wheres if condition is not None]
     if known and len(known) == len(wheres):
         where = known[0] if len(set(known)) == 1 else AnyOf(tuple(dict.fromkeys(known)))
-    asked = Scan(columns=tuple(column.name for column in columns), where=where, limit=None if scans else 0)
+    asked = Scan(columns=tuple(column.name for column in columns), where=where, limit=0 if scans == [] else None)
     held = {column.name for column in columns}
     return Fetch(
         reference.source,
@@ -269,37 +274,33 @@ def _fetch_rows(reference: Reference, number: int, plan: list[Node]) -> Fetch:
     )
 
 
-def _with_limit(fetch: Fetch, plan: list[Node], block: Node) -> Fetch:
+def _with_limit(fetch: Fetch, plan: Plan, block: Node) -> Fetch:
     """The fetch cut down to a LIMIT, where nothing between the limit and the table changes which rows count."""
-    nodes, limit = plan, None
-    order: tuple[Order, ...] = ()
-    while nodes:
-        if len(nodes) != 1:
-            return fetch
-        node = nodes[0]
-        if node["name"] in {"LIMIT", "STREAMING_LIMIT"} and limit is None and str(node["limit"]).isdigit():
-            offset = str(node["offset"] or "0")
-            limit = int(node["limit"]) + int(offset) if offset.isdigit() else None
-        elif node["name"] == "ORDER_BY" and limit is not None and not order:
-            order = _order(block, fetch.table)
-            if not order:
-                return fetch
-        elif node["name"] == "SEQ_SCAN":
-            # Every filter must be in the fetch as it is, or rows beyond the limit could be needed.
-            trees = [tree for tree, optional in zip(node["filters"], node["optional"], strict=True) if not optional]
-            exact = [conditions.exact(tree, fetch.table.columns) for tree in trees]
-            if any(condition is None for condition in exact):
-                return fetch
-            whole = conditions.conjunction([condition for condition in exact if condition is not None])
-            scan = Scan(columns=fetch.scan.columns, where=whole, order=order, limit=limit)
-            reference = Reference(fetch.relation, fetch.source, fetch.table, True)
-            if limit is None or not _can_ask(reference, scan):
-                return fetch
-            return Fetch(fetch.source, fetch.table, fetch.relation, scan, fetch.file_columns, fetch.view)
-        elif node["name"] not in ONE_TO_ONE:
-            return fetch
-        nodes = node["children"]
-    return fetch
+    reading = _one_reading(plan, {*ONE_TO_ONE, "LOGICAL_LIMIT", "LOGICAL_ORDER_BY"})
+    # Every filter must be in the fetch as it is, or rows beyond the limit could be needed.
+    if reading is None or reading.filters.exact is None:
+        return fetch
+    steps = _steps(plan)
+    names = [step.name for step in steps if step.name not in ONE_TO_ONE]
+    if names not in (["LOGICAL_LIMIT"], ["LOGICAL_LIMIT", "LOGICAL_ORDER_BY"]):
+        return fetch
+    limit = next(step.rows for step in steps if step.name == "LOGICAL_LIMIT")
+    order = _order(block, fetch.table) if len(names) == 2 else ()
+    if limit is None or (len(names) == 2 and not order):
+        return fetch
+    scan = replace(fetch.scan, where=conjunction(reading.filters.exact), order=order, limit=limit)
+    reference = Reference(fetch.relation, fetch.source, fetch.table, True)
+    return replace(fetch, scan=scan) if _can_ask(reference, scan) else fetch
+
+
+def _steps(plan: Plan) -> list[PlanNode]:
+    """The steps above the only table of a plan, from the top."""
+    steps: list[PlanNode] = []
+    nodes = plan.roots or ()
+    while len(nodes) == 1 and nodes[0].table is None:
+        steps.append(nodes[0])
+        nodes = nodes[0].children
+    return steps
 
 
 def _order(block: Node, table: Table) -> tuple[Order, ...]:
@@ -358,17 +359,11 @@ def _only(scan: Scan, name: str) -> Scan:
         if getattr(condition, "column", None) == name:
             kept.append(condition)
     return Scan(
-        where=conditions.conjunction(kept),
+        where=conjunction(kept),
         group_by=tuple(column for column in scan.group_by if column == name),
         aggregates=tuple(item for item in scan.aggregates if item.column == name),
         order=tuple(order for order in scan.order if order.column == name),
     )
-
-
-def _nodes(plan: list[Node]) -> Iterator[Node]:
-    for node in plan:
-        yield node
-        yield from _nodes(node["children"])
 
 
 def relations_of(tree: Node) -> Iterator[tuple[str, str, str]]:

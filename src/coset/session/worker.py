@@ -148,7 +148,6 @@ class Worker:
         for number, relation in enumerate(head["relations"]):
             catalog, schema, name = relation["name"]
             columns = relation["columns"]
-            # The table behind the view has plain column names, so that filters in the plan are unambiguous text.
             stored = ", ".join(f"c{index} {column['type']}" for index, column in enumerate(columns))
             shown = ", ".join(f"c{index} AS {identifier(column['name'])}" for index, column in enumerate(columns))
             self._schema(instance, catalog, schema)
@@ -159,33 +158,9 @@ class Worker:
                 f"SELECT {shown} FROM planned.main.t{number}"
             )
         described = instance.connection.execute(f"DESCRIBE {head['sql']}").fetchall()
-        rows = instance.connection.execute(f"EXPLAIN (FORMAT json) {head['sql']}").fetchall()
-        plan = json.loads(rows[0][1])
-        return {"columns": [[row[0], row[1]] for row in described], "plan": [self._node(node) for node in plan]}
-
-    def _node(self, node: dict[str, Any]) -> dict[str, Any]:
-        """A plan node, its filters parsed by DuckDB itself."""
-        extra = node.get("extra_info", {})
-        filters = _listed(extra.get("Filters", [])) + _listed(extra.get("Expression", []))
-        parsed = []
-        for text in filters:
-            text = text.removeprefix("optional: ")
-            try:
-                tree = json.loads(self._parse(f"SELECT 1 WHERE {text}")["tree"])
-                parsed.append(None if tree["error"] else tree["statements"][0]["node"]["where_clause"])
-            except Exception:
-                parsed.append(None)
-        return {
-            "name": node["name"].strip(),
-            "table": extra.get("Table"),
-            "columns": [text for text in _listed(extra.get("Projections", [])) if text],
-            "filters": parsed,
-            "optional": [text.startswith("optional: ") for text in filters],
-            "filter_texts": filters,
-            "limit": extra.get("Limit"),
-            "offset": extra.get("Offset"),
-            "children": [self._node(child) for child in node.get("children", [])],
-        }
+        planned = "SELECT json_serialize_plan($1, optimize := true)"
+        rows = instance.connection.execute(planned, [head["sql"]]).fetchall()
+        return {"columns": [[row[0], row[1]] for row in described], "plan": rows[0][0]}
 
     def _run(self, head: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         instance = self._prepared(head)
@@ -267,10 +242,6 @@ def _within(batch: pa.RecordBatch, room: int) -> pa.RecordBatch:
         else:
             high = middle - 1
     return batch.slice(0, low)
-
-
-def _listed(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else list(value or [])
 
 
 if __name__ == "__main__":
