@@ -19,10 +19,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from report import report
 
-from coset.answering.offline import Answered
+import coset
 from coset.demo import QUESTIONS, make_company, prepare_folder, truth
 from coset.demo.trial import Tried, ask_questions, comprehend_demo
-from coset.environment.configuration import load_environment
 
 
 def seeds(text: str) -> list[int]:
@@ -43,22 +42,22 @@ def try_seed(seed: int, small: bool) -> tuple[list[Tried], float]:
     with tempfile.TemporaryDirectory(prefix="coset-demo-") as where:
         company = make_company(seed, small=small)
         prepare_folder(Path(where) / "company", company)
-        environment = load_environment(Path(where) / "company")
-        comprehend_demo(environment)
-        tried = list(ask_questions(environment, truth(company)))
+        with coset.open(Path(where) / "company") as environment:
+            comprehend_demo(environment)
+            tried = list(ask_questions(environment, truth(company)))
     return tried, processor_seconds() - started
 
 
 def verdict(tried: Tried) -> str:
-    return "right" if tried.right else "WRONG" if isinstance(tried.found, Answered) else "declined"
+    return "right" if tried.right else "WRONG" if not tried.found.stopped else "declined"
 
 
 def failure(seed: int, tried: Tried) -> dict[str, object]:
     found = tried.found
-    got = found.rows[:5] if isinstance(found, Answered) else found.reason
+    got = found.rows[:5] if not found.stopped else found.stopped
     return {
         "seed": seed, "question": tried.known.question.text, "verdict": verdict(tried), "known": tried.known.in_words,
-        "found": str(got), "rows": len(found.rows) if isinstance(found, Answered) else 0, "sql": found.sql,
+        "found": str(got), "rows": len(found.rows) if not found.stopped else 0, "sql": found.sql,
     }  # fmt: skip
 
 

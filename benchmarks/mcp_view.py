@@ -98,7 +98,7 @@ class Measured:
     """Of the server and of the client together."""
 
 
-async def measure(folder: Path, environment: coset.OpenEnvironment, runs: int) -> Measured:
+async def measure(folder: Path, environment: coset.Environment, runs: int) -> Measured:
     found = Measured()
     async with Client(StdioServerParameters(command=sys.executable, args=[*COSET, "mcp", "-e", str(folder)])) as client:
         [server] = [child for child in psutil.Process().children() if "mcp" in child.cmdline()]

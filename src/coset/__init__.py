@@ -5,7 +5,7 @@ import coset
 with coset.open("coset.yaml") as environment:
     environment.comprehend()
     print(environment.view("Which customers ordered most in March?"))
-    print(environment.sql("SELECT count(*) FROM crm.customers").rows())
+    print(environment.sql("SELECT count(*) FROM crm.customers").rows)
 """
 
 from __future__ import annotations
@@ -14,24 +14,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coset.api.comprehending import Comprehension
-    from coset.api.long_call import Progress
-    from coset.api.open_environment import OpenEnvironment, open
-    from coset.api.shown import Answered, Rows, SqlResult, View
-    from coset.api.teaching import Teaching
-    from coset.environment.configuration import Environment, load_environment
+    from coset.api.environment import Environment, open
+    from coset.environment.configuration import load_environment
     from coset.errors import CosetError, UserError
     from coset.session.calculator import calculate
     from coset.session.query_session import QuerySession
     from coset.session.result import Result
+    from coset.use_cases.cancellation import Progress
+    from coset.use_cases.comprehend import Summary as Comprehension
+    from coset.use_cases.corrections import Teaching
+    from coset.use_cases.results import Answer, Rows, SqlResult, View
 
 __version__ = "0.1.0"
 __all__ = [
-    "Answered",
+    "Answer",
     "Comprehension",
     "CosetError",
     "Environment",
-    "OpenEnvironment",
     "Progress",
     "QuerySession",
     "Result",
@@ -46,29 +45,29 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answered": "api.shown",
-    "Comprehension": "api.comprehending",
+    "Answer": "use_cases.results",
+    "Comprehension": "use_cases.comprehend:Summary",
     "CosetError": "errors",
-    "Environment": "environment.configuration",
-    "UserError": "errors",
-    "OpenEnvironment": "api.open_environment",
-    "Progress": "api.long_call",
+    "Environment": "api.environment",
+    "Progress": "use_cases.cancellation",
     "QuerySession": "session.query_session",
     "Result": "session.result",
-    "Rows": "api.shown",
-    "SqlResult": "api.shown",
-    "Teaching": "api.teaching",
-    "View": "api.shown",
+    "Rows": "use_cases.results",
+    "SqlResult": "use_cases.results",
+    "Teaching": "use_cases.corrections",
+    "UserError": "errors",
+    "View": "use_cases.results",
     "calculate": "session.calculator",
     "load_environment": "environment.configuration",
-    "open": "api.open_environment",
+    "open": "api.environment",
 }
 
 
 def __getattr__(name: str) -> object:
     # Loaded when asked for, so that `coset --help` does not wait for database libraries.
     if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        module, _, attribute = _HOMES[name].partition(":")
+        return getattr(import_module(f"{__name__}.{module}"), attribute or name)
     raise AttributeError(f"module 'coset' has no attribute {name!r}")
 
 

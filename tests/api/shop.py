@@ -52,7 +52,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def environment(shop: Path) -> Iterator[coset.OpenEnvironment]:
+def environment(shop: Path) -> Iterator[coset.Environment]:
     """For tests that only look."""
     with coset.open(shop) as environment:
         yield environment

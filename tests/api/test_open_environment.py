@@ -19,10 +19,10 @@ from api.mcp_processes import ENDLESS, workers_of
 from api.server_processes import AT_MOST, until
 from api.shop import SCRIPT, copy_of, write_shop
 from coset.answering.audit import Runs
-from coset.api.long_call import LongCall, Stopped
-from coset.api.sessions import Sessions
-from coset.api.state_access import StateAccess
 from coset.errors import CosetError, LimitReached, NotAllowed, UserError
+from coset.use_cases.cancellation import Cancellation, Cancelled
+from coset.use_cases.sessions import Sessions
+from coset.use_cases.workspace import StateGate
 
 
 def test_importing_coset_loads_no_library():
@@ -42,22 +42,22 @@ def test_an_environment_that_was_not_comprehended_says_what_to_do(tmp_path: Path
         with pytest.raises(UserError, match="run `coset comprehend`"):
             environment.teach("shop.orders.amount", ".price_of")
         assert "coset comprehend" in environment._repr_html_()
-        assert environment.sql("SELECT count(*) FROM crm.customers").rows() == [(60,)]
+        assert environment.sql("SELECT count(*) FROM crm.customers").rows == [(60,)]
 
 
-def test_statements_of_several_threads_run_side_by_side(environment: coset.OpenEnvironment):
+def test_statements_of_several_threads_run_side_by_side(environment: coset.Environment):
     """One that never ends holds up nobody, and more callers than sessions are all served."""
-    call = LongCall()
+    call = Cancellation()
     with ThreadPoolExecutor(13) as threads:
         endless = threads.submit(environment._sql, call, ENDLESS, None, None)
-        rows = list(threads.map(lambda n: environment.sql(f"SELECT {n}").rows()[0][0], range(12)))
+        rows = list(threads.map(lambda n: environment.sql(f"SELECT {n}").rows[0][0], range(12)))
         assert rows == list(range(12)) and not endless.done()
-        call.stop()
-        with pytest.raises(Stopped):
+        call.cancel()
+        with pytest.raises(Cancelled):
             endless.result(AT_MOST)
 
 
-def test_cancelling_a_statement_ends_its_process(environment: coset.OpenEnvironment):
+def test_cancelling_a_statement_ends_its_process(environment: coset.Environment):
     async def cancelled() -> set[int]:
         before = workers_of(psutil.Process())
         task = asyncio.create_task(environment.sql_async(ENDLESS))
@@ -71,7 +71,7 @@ def test_cancelling_a_statement_ends_its_process(environment: coset.OpenEnvironm
     running = asyncio.run(cancelled())
     until(lambda: running - workers_of(psutil.Process()) != set())
     for _ in range(5):  # More than there are sessions: none was lost.
-        assert environment.sql("SELECT 1").rows() == [(1,)]
+        assert environment.sql("SELECT 1").rows == [(1,)]
 
 
 def test_an_interrupted_statement_does_not_answer_the_next_one(shop: Path, tmp_path: Path):
@@ -84,21 +84,21 @@ def test_an_interrupted_statement_does_not_answer_the_next_one(shop: Path, tmp_p
         "    try:\n"
         f"        environment.sql({ENDLESS!r})\n"
         "    except KeyboardInterrupt:\n"
-        "        print(environment.sql('SELECT 42').rows())\n"
+        "        print(environment.sql('SELECT 42').rows)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[(42,)]"
 
 
-def test_a_caller_who_waits_for_a_session_can_be_stopped(environment: coset.OpenEnvironment):
-    sessions = Sessions(environment.environment, most=1)
-    waiting = LongCall()
+def test_a_caller_who_waits_for_a_session_can_be_stopped(environment: coset.Environment):
+    sessions = Sessions(environment.configuration, most=1)
+    waiting = Cancellation()
     with ThreadPoolExecutor(1) as threads:
         with sessions.lent():
             second = threads.submit(lambda: sessions.lent(waiting).__enter__())
             time.sleep(0.1)
-            waiting.stop()
-            with pytest.raises(Stopped):
+            waiting.cancel()
+            with pytest.raises(Cancelled):
                 second.result(AT_MOST)
         with sessions.lent() as again:
             assert again.sql("SELECT 7").rows() == [(7,)]
@@ -115,7 +115,7 @@ def test_a_closed_environment_says_so(shop: Path):
         environment.ask("How many?", model="http://127.0.0.1:1/v1#none")
 
 
-def test_the_session_refuses_and_limits_as_the_command_line_does(environment: coset.OpenEnvironment):
+def test_the_session_refuses_and_limits_as_the_command_line_does(environment: coset.Environment):
     with pytest.raises(NotAllowed):
         environment.sql("DELETE FROM crm.customers")
     with pytest.raises(LimitReached, match=r"after 0\.3 seconds"):
@@ -124,7 +124,7 @@ def test_the_session_refuses_and_limits_as_the_command_line_does(environment: co
         environment.sql("SELECT * FROM crm.customer")
 
 
-def test_what_a_notebook_shows_is_escaped(environment: coset.OpenEnvironment):
+def test_what_a_notebook_shows_is_escaped(environment: coset.Environment):
     sql = "SELECT company_name AS \"<b>\" FROM crm.customers WHERE customer_id = 'CUST-0007'"
     shown = environment.sql(sql)._repr_html_()
     assert SCRIPT not in shown and "&lt;script&gt;" in shown and "<th>&lt;b&gt;</th>" in shown
@@ -138,7 +138,7 @@ def test_what_a_notebook_shows_is_escaped(environment: coset.OpenEnvironment):
     assert "of more than 50 rows" in environment.sql("SELECT * FROM shop.orders", max_rows=50)._repr_html_()
 
 
-def test_things_are_named_as_in_a_view_or_as_in_sql(environment: coset.OpenEnvironment):
+def test_things_are_named_as_in_a_view_or_as_in_sql(environment: coset.Environment):
     for written in (
         "shop/orders.buyer",
         "shop.orders.buyer",
@@ -185,14 +185,14 @@ def test_a_wrong_role_or_number_is_told(shop: Path, tmp_path: Path):
 
 def test_comprehension_can_be_stopped_and_goes_on(tmp_path: Path):
     with coset.open(write_shop(tmp_path)) as environment:
-        call = LongCall(lambda progress: call.stop())
-        with pytest.raises(Stopped):
+        call = Cancellation(lambda progress: call.cancel())
+        with pytest.raises(Cancelled):
             environment._comprehend(call, 1, False)
         assert environment.comprehend(jobs=1).roles.objects == 9
 
 
 def test_a_writer_does_not_wait_for_ever_and_readers_go_on():
-    access = StateAccess(writer_waits=0.05)
+    access = StateGate(writer_waits=0.05)
     with access.reading():
         with pytest.raises(CosetError, match="in use by another call"), access.writing():
             pass

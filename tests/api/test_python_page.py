@@ -48,7 +48,7 @@ def test_the_examples_of_the_page_do_what_it_shows(title: str, names: dict[str, 
     said: list[str] = []
     outcome = doctest.DocTestRunner(optionflags=RULES).run(found, out=said.append, clear_globs=False)
     opened = found.globs.get("environment")
-    if opened is not names["environment"] and isinstance(opened, coset.OpenEnvironment):
+    if opened is not names["environment"] and isinstance(opened, coset.Environment):
         opened.close()
     assert outcome.failed == 0, "".join(said)
 
@@ -58,7 +58,7 @@ def test_every_public_name_has_an_example():
     missing = [name for name in coset.__all__ if f"coset.{name}" not in examples]
     missing += [
         name
-        for name in vars(coset.OpenEnvironment)
+        for name in vars(coset.Environment)
         if not name.startswith("_") and not re.search(rf"environment\.{name}\b", examples)
     ]
     missing += [
@@ -73,5 +73,5 @@ def test_every_public_name_has_an_example():
 def test_every_public_name_says_what_it_is():
     for name in coset.__all__:
         assert getattr(coset, name).__doc__, name
-    for name, member in vars(coset.OpenEnvironment).items():
+    for name, member in vars(coset.Environment).items():
         assert name.startswith("_") or member.__doc__, name

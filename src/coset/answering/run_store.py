@@ -6,44 +6,68 @@ keeps what it had, and its error says how to resume it.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
 
 from coset.answering.answer import Answer
-from coset.answering.ask import AskOptions, ask, check_models, checked_question
+from coset.answering.ask import AskOptions, ask_async, check_models, checked_question
 from coset.answering.audit import RunRecorder, Runs
 from coset.answering.checkpoint import Checkpoint
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
 from coset.routing.objects_of_state import StateObjects
+from coset.session.query_session import QuerySession
 
 
-def ask_and_keep(question: str, environment: Environment, options: AskOptions) -> tuple[Answer, int]:
+class Interruptible(Protocol):
+    """A call that its caller may cancel: while the block lasts, cancelling calls `interrupt`."""
+
+    def interrupted_by(self, interrupt: Callable[[], None]) -> AbstractContextManager[None]: ...
+
+
+def ask_and_keep(
+    question: str,
+    environment: Environment,
+    options: AskOptions,
+    recorder: RunRecorder | None = None,
+    session: QuerySession | None = None,
+    call: Interruptible | None = None,
+) -> tuple[Answer, int]:
     """Ask, and keep the run under a number of its own. What is wrong with the call itself makes no run."""
     question = checked_question(question)
     models = _models(environment, options)
-    with RunRecorder(environment) as recorder:
-        number = recorder.start(
+    with recorder or RunRecorder(environment) as kept:
+        number = kept.start(
             question,
             environment_version=StateObjects(environment.state_folder).digest,
             mode=options.mode,
             models=models,
             options=_told(options),
         )
-        return _kept(recorder, number, question, environment, options, None), number
+        return _kept(kept, number, question, environment, options, None, session, call), number
 
 
-def go_on(number: int, environment: Environment, options: AskOptions) -> tuple[Answer, int]:
+def go_on(
+    number: int,
+    environment: Environment,
+    options: AskOptions,
+    recorder: RunRecorder | None = None,
+    session: QuerySession | None = None,
+    call: Interruptible | None = None,
+) -> tuple[Answer, int]:
     """Go on with a run that was not answered, from the last step that was kept; from the start where none was."""
     runs = Runs(environment.state_folder)
     run = runs.run(number)
-    kept = runs.messages(number)
-    checkpoint = Checkpoint.read(kept) if kept else None
+    messages = runs.messages(number)
+    checkpoint = Checkpoint.read(messages) if messages else None
     options = dataclasses.replace(options, core=run.summary.mode == "core")
     _models(environment, options)
-    with RunRecorder(environment) as recorder:
-        recorder.resume(number)
-        return _kept(recorder, number, run.summary.question, environment, options, checkpoint), number
+    with recorder or RunRecorder(environment) as kept:
+        kept.resume(number)
+        return _kept(kept, number, run.summary.question, environment, options, checkpoint, session, call), number
 
 
 def _kept(
@@ -53,9 +77,22 @@ def _kept(
     environment: Environment,
     options: AskOptions,
     checkpoint: Checkpoint | None,
+    session: QuerySession | None,
+    call: Interruptible | None,
 ) -> Answer:
+    async def asked() -> Answer:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+
+        def cancel() -> None:
+            if task is not None:
+                loop.call_soon_threadsafe(task.cancel)
+
+        # A model may think for minutes between two steps: then the request itself is given up.
+        with call.interrupted_by(cancel) if call else nullcontext():
+            return await ask_async(question, environment, options, recorder, checkpoint, session)
+
     try:
-        answer = ask(question, environment, options, recorder, checkpoint)
+        answer = asyncio.run(asked())
     except CosetError as error:
         recorder.finish("failed", detail=str(error))
         text = f"{error} (kept as run {number}: `coset run {number} --resume` goes on with it)"

@@ -1,5 +1,5 @@
-"""The Python API behind `import coset`: one environment, opened, with all that can be asked of it.
+"""The Python API behind `import coset`: one `Environment`, with all that can be asked of it.
 
-In: the path of a `coset.yaml`. Out: an `OpenEnvironment`. The MCP server stands on the same object, so that an agent
-and a notebook get the same answers. Nothing here is imported before `coset.open` is called. See docs/python.md.
+In: the path of a `coset.yaml`. Out: an `Environment`. Command line, MCP server and web page stand on the same object,
+so that a person, an agent and a notebook get the same answers. See docs/python.md.
 """

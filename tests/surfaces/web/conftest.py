@@ -47,7 +47,7 @@ def make_folder(folder: Path) -> None:
 @pytest.fixture
 def own_company(company: Path, tmp_path: Path) -> Path:
     """A copy to teach."""
-    return Path(shutil.copytree(company, tmp_path / "own", ignore=shutil.ignore_patterns("snapshots")))
+    return Path(shutil.copytree(company, tmp_path / "own", ignore=shutil.ignore_patterns("snapshots", "runs*")))
 
 
 @contextmanager

@@ -199,20 +199,22 @@ def until_over(client: TestClient, address: str) -> str:
     raise AssertionError("it never ended")
 
 
-def test_a_question_is_answered_without_a_model_with_its_sql(client: TestClient, monkeypatch: pytest.MonkeyPatch):
+def test_a_question_is_answered_without_a_model_with_its_sql(own_company: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("COSET_MODEL", raising=False)
-    token = form_of(get(client, "/question"))
-    asked = client.post("/ask", data={**token, "q": "How many tickets are there?"})
-    assert asked.status_code == 303
-    page = until_over(client, asked.headers["location"])
-    assert "600" in page
-    assert "SELECT" in page and "without a model" in page
-    declined = until_over(
-        client, client.post("/ask", data={**token, "q": "Why are unicorns blue?"}).headers["location"]
-    )
-    assert "Not sure" in declined
-    assert client.post("/ask", data={**token, "q": " "}).status_code == 400
-    assert client.get("/asked/999").status_code == 404
+    with open_client(own_company) as client:
+        token = form_of(get(client, "/question"))
+        asked = client.post("/ask", data={**token, "q": "How many tickets are there?"})
+        assert asked.status_code == 303
+        page = until_over(client, asked.headers["location"])
+        assert "600" in page
+        assert "SELECT" in page and "without a model" in page
+        declined = until_over(
+            client, client.post("/ask", data={**token, "q": "Why are unicorns blue?"}).headers["location"]
+        )
+        assert "Not sure" in declined
+        assert client.post("/ask", data={**token, "q": " "}).status_code == 400
+        assert client.get("/asked/999").status_code == 404
+        assert "offline" in get(client, "/runs") and "declined" in get(client, "/runs")
 
 
 def test_a_run_is_shown_with_the_sql_behind_it_and_can_be_run_again(own_company: Path):

@@ -37,11 +37,12 @@ class KeptResult:
 
 
 def kept_result(sql: str, result: Result) -> KeptResult:
-    rows = result.rows()
-    return KeptResult(
-        sql, digest(rows), len(rows), result.truncated, result.columns,
-        tuple(tuple(_short(value) for value in row) for row in rows[:PREVIEW_ROWS]),
-    )  # fmt: skip
+    return kept_rows(sql, result.columns, result.rows(), result.truncated)
+
+
+def kept_rows(sql: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], truncated: bool) -> KeptResult:
+    preview = tuple(tuple(_short(value) for value in row) for row in rows[:PREVIEW_ROWS])
+    return KeptResult(sql, digest(rows), len(rows), truncated, columns, preview)
 
 
 def digest(rows: Sequence[Sequence[Any]]) -> str:

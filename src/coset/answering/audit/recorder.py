@@ -26,8 +26,9 @@ from coset.answering.audit.store import open_audit, redactor
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, UserError
 
-Status = Literal["answered", "stopped", "failed", "asked back"]
-"""answered: with a value; stopped: a limit ended it with what it had; failed: an error; asked back: it waits."""
+Status = Literal["answered", "declined", "stopped", "failed", "asked back"]
+"""answered: with a value; declined: not sure enough without a model; stopped: a limit ended it with what it had;
+failed: an error; asked back: it waits."""
 NUMBERS = ("rows", "bytes", "truncated", "input_tokens", "output_tokens", "cost", "seconds")
 LONGEST_TEXT = 200_000
 """Of a longer text in a step the beginning is kept."""
@@ -64,6 +65,7 @@ class RunRecorder:
         mode: str = "learned",
         models: Mapping[str, str] | None = None,
         options: Mapping[str, Any] | None = None,
+        started_at: datetime.datetime | None = None,
     ) -> int:
         """Begin a run; its number. `models` says which model plays which part, `options` how the question was asked."""
         with self._lock:
@@ -73,8 +75,8 @@ class RunRecorder:
                 cursor = connection.execute(
                     "INSERT INTO runs (started_at, question, environment_version, mode, models, options) "
                     "VALUES (?, ?, ?, ?, ?, ?)",
-                    [_now(), self._redact(question), environment_version, mode, self._json(dict(models or {})),
-                     self._json(dict(options or {}))],
+                    [_written(started_at) if started_at else _now(), self._redact(question), environment_version, mode,
+                     self._json(dict(models or {})), self._json(dict(options or {}))],
                 )  # fmt: skip
                 self.run = int(cursor.lastrowid or 0)
                 self._hold(connection)
@@ -195,7 +197,11 @@ def process_name(number: int) -> str | None:
 
 
 def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    return _written(datetime.datetime.now(datetime.UTC))
+
+
+def _written(moment: datetime.datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")
 
 
 def _text(value: Any) -> str | None:

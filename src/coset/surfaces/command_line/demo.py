@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from coset.errors import CosetError
-from coset.surfaces.command_line.output import cell, waiting
+from coset.surfaces.command_line.output import cell, opened, reporting, waiting
 
 if TYPE_CHECKING:
     from coset.demo.trial import Tried
@@ -35,8 +33,6 @@ def command(folder: Path, seed: int, small: bool, only_data: bool) -> None:
     from coset.demo import make_company, prepare_folder, truth
     from coset.demo.folder import can_read_dumps, check_folder, which_company
     from coset.demo.trial import ask_questions, comprehend_demo
-    from coset.environment.configuration import load_environment
-    from coset.state import EvidenceState
     from coset.surfaces.command_line import demo_pages as pages
 
     check_folder(folder, which_company(seed, small))
@@ -50,23 +46,25 @@ def command(folder: Path, seed: int, small: bool, only_data: bool) -> None:
         click.echo("  Its tickets are JSON lines: a MongoDB dump needs pip install 'coset[mongodb]'.")
     if only_data:
         return
-    environment = load_environment(folder)
     started = time.monotonic()
-    with _reading() as progress:
-        comprehend_demo(environment, progress)
-    with EvidenceState.read(environment.state_folder) as state:
-        pages.show_sources(state)
-        pages.title(f"\nComprehended in {_since(started)}")
-        pages.show_joins(state)
-        pages.show_dirt(state)
-        pages.show_roles(environment, state)
-    pages.title("\nFive questions, answered without a model")
-    click.echo("  The generator of the company knows the truth and marks each answer. `coset ask` shows one in full.")
-    questions = ask_questions(environment, truth(company))
     wrong: list[str] = []
-    while (tried := _next(questions)) is not None:
-        pages.show_answer(tried)
-        wrong += [] if tried.right else [tried.known.question.text]
+    with opened(str(folder)) as environment:
+        with reporting("listing the sources") as report:
+            comprehend_demo(environment, report)
+        with environment.reading() as state:
+            pages.show_sources(state)
+            pages.title(f"\nComprehended in {_since(started)}")
+            pages.show_joins(state)
+            pages.show_dirt(state)
+        pages.show_roles(environment)
+        pages.title("\nFive questions, answered without a model")
+        click.echo(
+            "  The generator of the company knows the truth and marks each answer; `coset ask` shows one in full"
+        )
+        questions = ask_questions(environment, truth(company))
+        while (tried := _next(questions)) is not None:
+            pages.show_answer(tried)
+            wrong += [] if tried.right else [tried.known.question.text]
     pages.show_next(folder)
     if wrong:
         raise CosetError(f"{len(wrong)} of the demo's answers are not right for seed {seed}: {' '.join(wrong)}")
@@ -79,17 +77,3 @@ def _since(started: float) -> str:
 def _next(each: Iterator[Tried]) -> Tried | None:
     with waiting("answering"):
         return next(each, None)
-
-
-@contextmanager
-def _reading() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Which table was just read, on standard error, and only where a person is looking."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("listing the sources ...") as status:
-        yield lambda done, total, name: status.update(
-            f"{done} of {total} tables read, {name}" if total else f"{name} ..."
-        )

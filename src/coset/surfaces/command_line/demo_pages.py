@@ -14,11 +14,11 @@ from typing import Any
 
 import click
 
-from coset.answering.offline import OfflineAnswer
+from coset.api.environment import Environment
 from coset.demo.trial import Tried
-from coset.environment.configuration import Environment
 from coset.state import EvidenceState
 from coset.surfaces.command_line.output import cell
+from coset.use_cases.results import Answer
 
 LEAST_WIDTH, SQL_LINES, FEW, NAMED = 100, 4, 5, 3
 """Columns to use where the terminal does not say how many it has; lines of a statement; rows of an
@@ -102,11 +102,10 @@ def show_dirt(state: EvidenceState) -> None:
     _grid([(_short(row["reference"]), row["kind"].replace("_", " "), row["detail"]) for row in rows], lines=2)
 
 
-def show_roles(environment: Environment, state: EvidenceState) -> None:
-    from coset.identities.explain import realised_identities
-    from coset.identities.inventory import load_inventory
+def show_roles(environment: Environment) -> None:
+    from coset.use_cases.evidence import realised
 
-    found = realised_identities(state, load_inventory(environment.identities_file))
+    found = realised(environment.workspace)
     _heading("Roles that columns of several departments share", "all roles: coset identities")
     _grid([(row["role"], ", ".join(map(_short, row["fiber"]))) for row in found if row["sources"] > 1], lines=4)
 
@@ -115,26 +114,28 @@ def show_answer(tried: Tried) -> None:
     """The question, its answer beside what the generator knows, then view, reading, checks and statement."""
     known, found = tried.known, tried.found
     click.echo("\n  " + click.style(cell(known.question.text, 200), fg="cyan", bold=True))
-    if isinstance(found, OfflineAnswer):
+    if not found.stopped:
         _line("true" if tried.right else "NOT true", _rows_in_words(found), fg="green" if tried.right else "red")
     else:
-        _line("declined", found.reason, fg="yellow")
+        _line("declined", found.stopped, fg="yellow")
     if not tried.right:
         _line("truth", known.in_words)
-    view = found.view
+    view = found.view.evidence if found.view else None
+    if view is None:
+        return
     columns = sum(len(table.columns) for table in view.tables)
     _line(
         "view",
         f"{_several(len(view.tables), 'table')}, {_several(columns, 'column')}, "
         f"{_several(len(view.relations), 'join')} in {view.cost:,} tokens",
     )
-    if isinstance(found, OfflineAnswer):
+    if found.reading:
         _line("read", "; ".join(map(_short, found.reading)))
     passed = [check.name for check in found.checks if check.outcome == "passed"]
     if passed:
         _line("checks", f"{len(passed)} passed: {', '.join(dict.fromkeys(passed))}".replace("_", " "))
     if found.sql:
-        _line("sql", " ".join(found.sql.split()), dim=True)
+        _line("sql", " ".join(found.sql[0].split()), dim=True)
 
 
 def _several(count: int, what: str) -> str:
@@ -147,7 +148,7 @@ def _line(name: str, text: str, **style: Any) -> None:
         click.echo(f"    {'' if place else name:<9}" + click.style(line, **style))
 
 
-def _rows_in_words(found: OfflineAnswer) -> str:
+def _rows_in_words(found: Answer) -> str:
     """All rows where they are few, else their number and the first."""
     few = len(found.rows) <= FEW
     shown = ", ".join(_number(row[0]) for row in found.rows[: FEW if few else NAMED])

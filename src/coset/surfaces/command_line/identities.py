@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from coset.surfaces.command_line.output import cell, console, environment_option, json_option, print_json
+from coset.surfaces.command_line.output import cell, console, environment_option, json_option, opened, print_json
 
 
 @click.command(name="identities")
@@ -17,15 +17,12 @@ def command(role: str | None, whole_inventory: bool, limit: int, environment_pat
     """List the roles that columns of this environment play, those that span several sources first: each with its
     fiber (the columns assigned to it) and its strongest competitors. With a ROLE such as customer.identifier, its
     whole fiber."""
-    from coset.environment.configuration import load_environment
-    from coset.errors import UserError
-    from coset.identities.explain import realised_identities
     from coset.identities.inventory import COORDINATES, load_inventory
-    from coset.identities.store import IdentityStore
-    from coset.state import EvidenceState
+    from coset.use_cases.evidence import realised
 
-    environment = load_environment(environment_path)
-    inventory = load_inventory(environment.identities_file)
+    with opened(environment_path) as environment:
+        inventory = load_inventory(environment.configuration.identities_file)
+        found = [] if whole_inventory else realised(environment.workspace, role)
     if whole_inventory:
         listed = [
             {"coordinate": coordinate, "id": one.id, "name": one.name, "meaning": one.meaning, "own": one.own}
@@ -38,19 +35,6 @@ def command(role: str | None, whole_inventory: bool, limit: int, environment_pat
             for item in listed:
                 click.echo(f"{item['coordinate']:9}  {item['id']:16}  {cell(item['meaning'], 110)}")
         return
-    with EvidenceState.read(environment.state_folder) as state:
-        IdentityStore(state).require()
-        found = realised_identities(state, inventory)
-    if role is not None:
-        wanted = inventory.role(role)
-        names = {c: inventory.of(c)[position].id for c, position in wanted.items()}
-        found = [
-            row for row in found
-            if row["role"].split(".")[0] == names.get("entity", row["role"].split(".")[0])
-            and row["role"].split(".")[1] == names.get("attribute", row["role"].split(".")[1])
-        ]  # fmt: skip
-        if not found:
-            raise UserError(f"no column of this environment plays '{role}'")
     shown = found if role else found[:limit]
     if as_json:
         print_json({"identities": shown, "left_out": len(found) - len(shown)})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import datetime
 import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -18,14 +19,19 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from coset.api.environment import Environment
+    from coset.session.worker_process import WorkerLimits
+    from coset.use_cases.cancellation import Progress, Report
+
 _json_wanted = False
-LONGEST_ERROR, SHOWN_ROWS = 2000, 50
+LONGEST_ERROR, LONGEST_CELL, SHOWN_ROWS, WIDE = 2_000, 400, 50, 100_000
 _STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, callback=lambda context, parameter, value: want_json(value), expose_value=True,
     help="Print JSON instead of a table; errors too.",
 )  # fmt: skip
+csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead of a table.")
 environment_option = click.option(
     "-e", "--environment", "environment_path", type=click.Path(), default=None, metavar="PATH",
     help="The coset.yaml to use, or its folder. [default: the nearest one, here or above]",
@@ -63,6 +69,12 @@ def json_value(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: json_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if hasattr(value, "model_dump"):
+        return json_value(value.model_dump(mode="json"))
+    if isinstance(value, set | frozenset):
+        return sorted(json_value(item) for item in value)
     if isinstance(value, dict):
         return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple) and not hasattr(value, "nanoseconds"):
@@ -104,33 +116,66 @@ def size(count: int | None) -> str:
 
 
 def console() -> Console:
+    """Fits a terminal; anywhere else nothing is wrapped, so that programs find whole lines."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=WIDE)
 
 
 @contextmanager
-def copying_progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
-    """A progress bar for tables being copied, on standard error, and only where a person is looking."""
+def opened(path: str | None, limits: WorkerLimits | None = None) -> Iterator[Environment]:
+    """The environment of a command."""
+    from coset.api.environment import open
+
+    with open(path, limits=limits) as environment:
+        yield environment
+
+
+def show_list(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[str] = (), as_csv: bool = False
+) -> None:
+    """Rows of a listing: a table for people, or CSV with whole values."""
+    if as_csv:
+        print_csv(columns, rows)
+        return
+    from rich.markup import escape
+    from rich.table import Table as Grid
+
+    grid = Grid(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        grid.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*["" if value is None else escape(cell(value, LONGEST_CELL)) for value in row])
+    console().print(grid)
+
+
+def print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        values = [json_value(value) for value in row]
+        writer.writerow([json.dumps(v, ensure_ascii=False) if isinstance(v, list | dict) else v for v in values])
+
+
+@contextmanager
+def reporting(first: str = "") -> Iterator[Report | None]:
+    """What a long call reports, on standard error, and only where a person is looking."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn("reading {task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,} rows"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, Any] = {}
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(first, total=None)
 
-        def update(name: str, rows: int, expected: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=expected)
-            bar.update(tasks[name], completed=rows)
+        def update(progress: Progress) -> None:
+            bar.update(task, completed=progress.done, total=progress.total, description=escape(cell(progress.message)))
 
         yield update
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from coset.errors import UserError
-from coset.surfaces.command_line.output import cell, copying_progress, environment_option, json_option, print_json
+from coset.surfaces.command_line.ask import show_answer
+from coset.surfaces.command_line.output import cell, environment_option, json_option, opened, print_json, waiting
 
 if TYPE_CHECKING:
-    from coset.answering.audit.runs import Runs
-    from coset.environment.configuration import Environment
+    from coset.api.environment import Environment
 
 
 @click.command(name="run")
@@ -40,47 +39,41 @@ def command(
     the same, something else, or not to run. The exit code is 0 when the answer still holds, 1 otherwise. With --resume
     a run that was not answered goes on from its last whole step; coset ask --resume does the same with more options.
     """
-    from coset.answering.audit.runs import Runs, trace
-    from coset.environment.configuration import load_environment
+    from coset.answering.audit.runs import trace
 
     if is_replay + is_resumed + whole > 1:
         raise UserError("--replay, --resume and --whole are three different things to do with a run: choose one")
     if (model is not None or steps is not None) and not is_resumed:
         raise UserError("--model and --steps belong to --resume: showing and replaying a run need no model")
-    environment = load_environment(environment_path)
-    if is_resumed:
-        _resume(environment, number, model, steps, as_json)
-        return
-    runs = Runs(environment.state_folder)
-    if is_replay:
-        _replay(environment, runs, number, as_json)
-        return
-    run = runs.run(number)
+    with opened(environment_path) as environment:
+        if is_resumed:
+            _resume(environment, number, model, steps, as_json)
+            return
+        if is_replay:
+            _replay(environment, number, as_json)
+            return
+        run = environment.run(number)
     if as_json:
-        print_json(asdict(run))
+        print_json(run)
         return
     for line in trace(run, whole=whole):
         click.echo(cell(line, 10**9))
 
 
 def _resume(environment: Environment, number: int, model: str | None, steps: int | None, as_json: bool) -> None:
-    from coset.answering.ask import AskOptions
     from coset.answering.model_client import Limits
-    from coset.answering.run_store import go_on
-    from coset.surfaces.command_line.ask_answered import show_answered
 
-    options = AskOptions(model=model, limits=Limits(steps=steps) if steps else Limits())
-    show_answered(lambda: go_on(number, environment, options), interactive=False, as_json=as_json, quiet=False)
+    limits = Limits(steps=steps) if steps else Limits()
+    show_answer(
+        lambda: environment.resume(number, model=model, limits=limits), interactive=False, as_json=as_json, quiet=False
+    )
 
 
-def _replay(environment: Environment, runs: Runs, number: int, as_json: bool) -> None:
-    from coset.answering.audit.replay import replay
-    from coset.session import QuerySession
-
-    with copying_progress() as progress, QuerySession(environment, progress=progress) as session:
-        outcome = replay(runs, number, session)
+def _replay(environment: Environment, number: int, as_json: bool) -> None:
+    with waiting("running its statements"):
+        outcome = environment.replay(number)
     if as_json:
-        print_json(asdict(outcome))
+        print_json(outcome)
     else:
         said = {
             "same": "the answer still holds",

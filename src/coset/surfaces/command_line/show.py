@@ -6,31 +6,21 @@ from typing import Any
 
 import click
 
-from coset.surfaces.command_line.output import cell, environment_option, json_option, print_json
+from coset.surfaces.command_line.output import cell, environment_option, json_option, opened, print_json
 
 
 @click.command(name="show")
-@click.argument("reference")
+@click.argument("name")
 @environment_option
 @json_option
-def command(reference: str, environment_path: str | None, as_json: bool) -> None:
+def command(name: str, environment_path: str | None, as_json: bool) -> None:
     """Print all that is known of a source, table, family or column, and how it is known.
 
-    REFERENCE is a path such as crm, crm/public/orders or crm/public/orders.buyer_id; short forms such as
-    orders.buyer_id work while they are unambiguous.
+    NAME is as in SQL (crm.orders.buyer_id), a reference (crm/public/orders.buyer_id), or a short form such as
+    orders.buyer_id while it is unambiguous.
     """
-    from coset.environment.configuration import load_environment
-    from coset.evidence.lookup import everything_about, resolve
-    from coset.identities.explain import explain
-    from coset.identities.inventory import load_inventory
-    from coset.state import EvidenceState
-
-    environment = load_environment(environment_path)
-    with EvidenceState.read(environment.state_folder) as state:
-        known = everything_about(state, resolve(state, reference))
-        roles = explain(state, known["reference"], load_inventory(environment.identities_file))
-    for coordinate, role in roles.items():
-        known[f"role: {coordinate}"] = role
+    with opened(environment_path) as environment:
+        known = environment.show(name)
     if as_json:
         print_json(known)
         return

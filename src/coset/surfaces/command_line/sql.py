@@ -11,11 +11,12 @@ from coset.errors import UserError
 from coset.surfaces.command_line.output import (
     cell,
     console,
-    copying_progress,
     environment_option,
     json_option,
     json_value,
+    opened,
     print_json,
+    reporting,
 )
 
 
@@ -51,20 +52,18 @@ def command(
     \b
     coset sql "SELECT c.name, sum(o.amount) FROM crm.customers c JOIN orders.orders o ON o.buyer = c.id GROUP BY ALL"
     """
-    from coset.environment.configuration import load_environment
-    from coset.session import QuerySession, WorkerLimits
+    from coset.session import WorkerLimits
 
     text = _statement(statement, statement_file)
     limits = WorkerLimits(seconds=seconds, memory_bytes=int(memory * 2**30), max_rows=max_rows)
-    environment = load_environment(environment_path)
-    with copying_progress() as progress, QuerySession(environment, limits, progress=progress) as session:
-        result = session.sql(text)
+    with reporting() as report, opened(environment_path, limits) as environment:
+        result = environment.sql(text, report=report)
     if as_json:
         print_json(
             {
                 "columns": [{"name": n, "type": t} for n, t in zip(result.columns, result.types, strict=True)],
-                "rows": [[json_value(value) for value in row] for row in result.rows()],
-                "row_count": result.table.num_rows,
+                "rows": [[json_value(value) for value in row] for row in result.rows],
+                "row_count": len(result),
                 "truncated": result.truncated,
                 "seconds": round(result.seconds, 4),
                 "tables": [{"table": u.table, "reading": u.reading, "rows": u.rows} for u in result.uses],
@@ -85,10 +84,10 @@ def command(
         for name, kind in zip(result.columns, result.types, strict=True):
             right = any(word in kind for word in numeric) and "(" not in kind.replace("DECIMAL(", "")
             grid.add_column(escape(cell(name)), justify="right" if right else "left", overflow="fold")
-        for row in result.rows():
+        for row in result.rows:
             grid.add_row(*[escape(cell(value)) for value in row])
         console().print(grid)
-    count = result.table.num_rows
+    count = len(result)
     more = " (truncated: there are more, see --rows and LIMIT)" if result.truncated else ""
     click.echo(f"{count:,} {'row' if count == 1 else 'rows'} in {result.seconds:.2f} s{more}", err=True)
     if verbose:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from coset.errors import UserError
-from coset.surfaces.command_line.output import environment_option, json_option, print_json
+from coset.surfaces.command_line.output import environment_option, json_option, opened, print_json
 
 
 @click.command(name="teach")
-@click.argument("reference", required=False)
+@click.argument("name", required=False)
 @click.argument("role", required=False)
 @click.option("--not", "negative", is_flag=True, help="The object is not this.")
 @click.option("--list", "list_them", is_flag=True, help="List what was taught.")
@@ -17,7 +17,7 @@ from coset.surfaces.command_line.output import environment_option, json_option, 
 @environment_option
 @json_option
 def command(
-    reference: str | None,
+    name: str | None,
     role: str | None,
     negative: bool,
     list_them: bool,
@@ -25,7 +25,7 @@ def command(
     environment_path: str | None,
     as_json: bool,
 ) -> None:
-    """Say which role a table or column plays: REFERENCE as `coset show` prints it, and ROLE such as
+    """Say which role a table or column plays: its NAME as a view or `coset show` prints it, and ROLE such as
     customer.identifier, `customer.` (the entity alone) or `.identifier` (the attribute alone).
 
     What you teach wins over what was inferred, moves look-alikes too, and is never lost on refresh.
@@ -34,48 +34,22 @@ def command(
     coset teach crm/orders.buyer customer.identifier
     coset teach crm/orders.buyer --not .name
     """
-    from coset.environment.configuration import load_environment
-    from coset.identities.comprehension import comprehend_identities
-    from coset.identities.model import load_model
-    from coset.identities.store import IdentityStore
-    from coset.state import EvidenceState
-
-    environment = load_environment(environment_path)
-    EvidenceState.read(environment.state_folder).close()  # Says what to do when there is none.
-    with EvidenceState.open(environment.state_folder) as state:
-        store = IdentityStore(state)
-        store.require()
-        changes = []
+    with opened(environment_path) as environment:
+        teaching = None
         if revoke is not None:
-            store.revoke(revoke)
-            changes = list(comprehend_identities(state, load_model(environment.identities_file)).changes)
+            teaching = environment.revoke(revoke)
         elif not list_them:
-            if not reference or not role:
-                raise UserError("give a REFERENCE and a ROLE, --list, or --revoke NUMBER")
-            about = store.resolve_object(reference)
-            model = load_model(environment.identities_file)
-            wanted = model.inventory.role(role)
-            store.teach(
-                (about, coordinate, model.inventory.of(coordinate)[position].id, not negative)
-                for coordinate, position in wanted.items()
-            )
-            changes = list(comprehend_identities(state, model).changes)
-        statements = store.statements()
+            if not name or not role:
+                raise UserError("give a NAME and a ROLE, --list, or --revoke NUMBER")
+            teaching = environment.teach(name, role, negative=negative)
+        statements = environment.taught()
     if as_json:
-        print_json(
-            {
-                "statements": statements,
-                "changes": [
-                    {"reference": c.reference, "coordinate": c.coordinate, "before": c.before, "after": c.after}
-                    for c in changes
-                ],
-            }
-        )
+        print_json({"statements": statements, "changes": teaching.changes if teaching else ()})
         return
-    if list_them:
-        for row in statements:
-            click.echo(f"{row['number']}  {row['reference']} {'is' if row['supports'] else 'is not'} {row['identity']}")
+    if teaching is None:
+        for said in statements:
+            click.echo(f"{said.number}  {said.reference} {'is' if said.supports else 'is not'} {said.identity}")
         return
     click.echo("taken back" if revoke is not None else "taught")
-    for change in changes:
+    for change in teaching.changes:
         click.echo(f"{change.reference}: {change.before} -> {change.after}")

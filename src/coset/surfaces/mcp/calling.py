@@ -22,10 +22,10 @@ from pydantic import ValidationError
 
 from coset.answering.quoting import one_line
 from coset.answering.tools import told
-from coset.api.long_call import Progress, Report
-from coset.api.open_environment import OpenEnvironment
+from coset.api.environment import Environment
 from coset.errors import CosetError
 from coset.surfaces.mcp.tools import Tool
+from coset.use_cases.cancellation import Progress, Report
 
 SILENCE = 2.0
 """After so many seconds without news a client is told that the call still runs."""
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 async def call_tool(
-    environment: OpenEnvironment,
+    environment: Environment,
     tools: Mapping[str, Tool],
     name: str,
     arguments: Mapping[str, Any] | None,

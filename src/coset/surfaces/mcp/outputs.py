@@ -6,6 +6,7 @@ databases stand in data blocks in the text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -114,6 +115,7 @@ class AskOutput(Output):
     sql: list[str]
     assumptions: list[str]
     confidence: float
+    mode: str
     run: int
 
     def to_text(self) -> str:
@@ -123,11 +125,11 @@ class AskOutput(Output):
             parts.append(f"{'the first ' if self.truncated else ''}{len(self.rows)} rows\n{data_block('rows', text)}")
         parts += [f"assumed: {one_line(assumption)}" for assumption in self.assumptions]
         parts += [f"SQL: {statement}" for statement in self.sql]
-        kept = f"run {self.run}" if self.run else "without a model"
-        return "\n".join([*parts, f"confidence {self.confidence:.2f}, {kept}"])
+        how = "without a model, " if self.mode == "offline" else ""
+        return "\n".join([*parts, f"confidence {self.confidence:.2f}, {how}run {self.run}"])
 
 
-def bounded_rows(rows: list[tuple[Any, ...]], letters: int = LETTERS) -> tuple[list[list[Any]], bool]:
+def bounded_rows(rows: Sequence[Sequence[Any]], letters: int = LETTERS) -> tuple[list[list[Any]], bool]:
     """Rows as JSON can hold them, as many as fit, and whether anything was cut: results must not flood a context."""
     from coset.surfaces.command_line.output import json_value
 

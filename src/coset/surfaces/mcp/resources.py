@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from mcp_types import Resource, ResourceTemplate
 
-from coset.api.open_environment import OpenEnvironment
+from coset.api.environment import Environment
 from coset.errors import UserError
 from coset.identities.explain import realised_identities
 from coset.identities.inventory import COORDINATES, load_inventory
@@ -23,12 +23,12 @@ SHOWN_OBJECTS = 6
 TEXT = "text/plain"
 
 
-def resources(environment: OpenEnvironment) -> list[Resource]:
+def resources(environment: Environment) -> list[Resource]:
     """The inventory and one summary for each source of `coset.yaml`."""
     listed = [
         Resource(uri=f"{SOURCE}{quote(name)}", name=name, title=f"Source {name}", mime_type=TEXT,
                  description=f"What is known of the source {name}: its tables, notes and problems.")
-        for name in environment.environment.names
+        for name in environment.configuration.names
     ]  # fmt: skip
     inventory = Resource(
         uri=INVENTORY, name="inventory", title="Roles", mime_type=TEXT,
@@ -46,7 +46,7 @@ def templates() -> list[ResourceTemplate]:
     ]  # fmt: skip
 
 
-def read(environment: OpenEnvironment, address: str) -> str:
+def read(environment: Environment, address: str) -> str:
     """The text behind an address. Raises a `CosetError`."""
     if address == INVENTORY:
         return _inventory(environment)
@@ -58,8 +58,8 @@ def read(environment: OpenEnvironment, address: str) -> str:
     )
 
 
-def _inventory(environment: OpenEnvironment) -> str:
-    inventory = load_inventory(environment.environment.identities_file)
+def _inventory(environment: Environment) -> str:
+    inventory = load_inventory(environment.configuration.identities_file)
     with environment.reading() as state:
         realised = realised_identities(state, inventory)
     lines = ["ROLES PLAYED HERE (entity.attribute: objects in sources, the surest first)"]

@@ -14,8 +14,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from coset import __version__
-from coset.api.long_call import await_for
-from coset.api.open_environment import OpenEnvironment
+from coset.api.environment import Environment
 from coset.errors import CosetError, UserError
 from coset.surfaces.mcp import guidance, resources
 from coset.surfaces.mcp.calling import call_tool
@@ -36,7 +35,7 @@ def definition(tool: Tool) -> types.Tool:
     )
 
 
-def make_server(environment: OpenEnvironment, *, read_only: bool = False) -> Server[Any]:
+def make_server(environment: Environment, *, read_only: bool = False) -> Server[Any]:
     """The server of an environment. `read_only` leaves out the tool that keeps corrections."""
     tools = offered(environment, read_only=read_only)
     definitions = [definition(tool) for tool in tools.values()]
@@ -58,7 +57,7 @@ def make_server(environment: OpenEnvironment, *, read_only: bool = False) -> Ser
     async def read(context: Context, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         address = str(asked.uri)
         try:
-            text = await await_for(environment.threads, lambda call: resources.read(environment, address))
+            text = await environment.run_in_thread(lambda call: resources.read(environment, address))
         except CosetError as error:
             code = types.INVALID_PARAMS if isinstance(error, UserError) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from None

@@ -22,7 +22,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from coset.api.open_environment import OpenEnvironment
+from coset.api.environment import Environment
 from coset.surfaces.listening import LOOPBACK_NAMES, in_address, is_loopback, listen
 from coset.surfaces.listening import check_exposure as check_exposure_of
 from coset.surfaces.mcp.server import make_server
@@ -37,7 +37,7 @@ WARMING_UP = "customer orders by month"
 """Any question: the first one loads the models, and nobody should wait for that."""
 
 
-def serve_stdio(environment: OpenEnvironment, *, read_only: bool = False) -> None:
+def serve_stdio(environment: Environment, *, read_only: bool = False) -> None:
     """Serve the program at the other end of standard input, until it closes it."""
     server = make_server(environment, read_only=read_only)
     _prepare(environment)
@@ -58,7 +58,7 @@ def serve_stdio(environment: OpenEnvironment, *, read_only: bool = False) -> Non
 
 
 def serve_http(
-    environment: OpenEnvironment,
+    environment: Environment,
     *,
     host: str,
     port: int,
@@ -127,7 +127,7 @@ class TokenGate:
         await self._application(scope, receive, send)
 
 
-def _prepare(environment: OpenEnvironment) -> None:
+def _prepare(environment: Environment) -> None:
     """Keep logs off the protocol's way, and load the models while the client says hello."""
     logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="coset mcp: %(message)s")
 
@@ -135,4 +135,4 @@ def _prepare(environment: OpenEnvironment) -> None:
         with contextlib.suppress(Exception):  # It will be told when somebody asks for a view.
             environment.view(WARMING_UP)
 
-    environment.threads.submit(warm_up)
+    environment.workspace.threads.submit(warm_up)

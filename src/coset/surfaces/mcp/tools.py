@@ -12,16 +12,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from coset.answering.offline.plan import Declined
-from coset.api.configured_model import has_model
-from coset.api.long_call import LongCall, Report, await_for
-from coset.api.open_environment import OpenEnvironment
+from coset.api.environment import Environment
 from coset.errors import UserError
-from coset.routing.recover import Recovered
 from coset.surfaces.mcp import arguments as given
 from coset.surfaces.mcp import outputs as gives
+from coset.use_cases.ask import has_model
+from coset.use_cases.cancellation import Report
+from coset.use_cases.views import recover_or_search
 
-Run = Callable[[OpenEnvironment, Any, Report], Awaitable[gives.Output]]
+Run = Callable[[Environment, Any, Report], Awaitable[gives.Output]]
 MOST_CHANGES = 50
 WORST_FIRST = ("failed", "doubt", "passed")
 
@@ -38,45 +37,39 @@ class Tool:
     reads_only: bool = True
 
 
-async def view(environment: OpenEnvironment, asked: given.ViewArguments, report: Report) -> gives.Output:
+async def view(environment: Environment, asked: given.ViewArguments, report: Report) -> gives.Output:
     found = await _quick(environment, lambda: environment.view(asked.question, asked.budget))
     return gives.ViewOutput(text=found.text, matched=found.matched, cost=found.cost)
 
 
-async def sql(environment: OpenEnvironment, asked: given.SqlArguments, report: Report) -> gives.Output:
+async def sql(environment: Environment, asked: given.SqlArguments, report: Report) -> gives.Output:
     result = await environment.sql_async(asked.query, max_rows=asked.rows, report=report)
-    rows, cut = gives.bounded_rows(result.rows())
+    rows, cut = gives.bounded_rows(result.rows)
     return gives.SqlOutput(
         columns=list(result.columns), types=list(result.types), rows=rows, truncated=result.truncated or cut
     )
 
 
-async def calc(environment: OpenEnvironment, asked: given.CalcArguments, report: Report) -> gives.Output:
+async def calc(environment: Environment, asked: given.CalcArguments, report: Report) -> gives.Output:
     from coset.session.calculator import calculate, format_value
 
     value = await _quick(environment, lambda: format_value(calculate(asked.expression)))
     return gives.CalcOutput(value=value[: gives.LETTERS])
 
 
-async def recover(environment: OpenEnvironment, asked: given.RecoverArguments, report: Report) -> gives.Output:
-    def found() -> Recovered:
-        try:
-            return environment.recover(asked.what, asked.budget)
-        except UserError:
-            return environment.search(asked.what, asked.budget)
-
-    known = await _quick(environment, found)
+async def recover(environment: Environment, asked: given.RecoverArguments, report: Report) -> gives.Output:
+    known = await _quick(environment, lambda: recover_or_search(environment.workspace, asked.what, asked.budget))
     return gives.RecoverOutput(text=known.text, left_out=known.left_out)
 
 
-async def relations(environment: OpenEnvironment, asked: given.RelationsArguments, report: Report) -> gives.Output:
+async def relations(environment: Environment, asked: given.RelationsArguments, report: Report) -> gives.Output:
     rows = await _quick(environment, lambda: environment.relations(asked.about or None, least=asked.least))
     names = list(gives.JoinOutput.model_fields)
     joins = [gives.JoinOutput(**{name: row[name] for name in names}) for row in rows.dictionaries()[: asked.most]]
     return gives.RelationsOutput(joins=joins, total=len(rows))
 
 
-async def teach(environment: OpenEnvironment, asked: given.TeachArguments, report: Report) -> gives.Output:
+async def teach(environment: Environment, asked: given.TeachArguments, report: Report) -> gives.Output:
     if asked.revoke:
         number = asked.revoke
         done = await _quick(environment, lambda: environment.revoke(number))
@@ -95,7 +88,7 @@ async def teach(environment: OpenEnvironment, asked: given.TeachArguments, repor
     )
 
 
-async def answer_check(environment: OpenEnvironment, asked: given.CheckArguments, report: Report) -> gives.Output:
+async def answer_check(environment: Environment, asked: given.CheckArguments, report: Report) -> gives.Output:
     from coset.answering.checks import PinnedShape, verdict
 
     shape = None
@@ -109,45 +102,27 @@ async def answer_check(environment: OpenEnvironment, asked: given.CheckArguments
     )
 
 
-async def ask(environment: OpenEnvironment, asked: given.AskArguments, report: Report) -> gives.Output:
-    if not has_model(environment.environment):
-        return await _without_a_model(environment, asked.question, report)
+async def ask(environment: Environment, asked: given.AskArguments, report: Report) -> gives.Output:
     answer = await environment.ask_async(asked.question, report=report)
-    rows, cut = gives.bounded_rows(list(answer.rows)) if not answer.text or answer.stopped else ([], False)
+    rows, cut = gives.bounded_rows(answer.rows) if not answer.text or answer.stopped else ([], False)
+    instead = "; use `view` and `sql`" if answer.is_declined else ""
     return gives.AskOutput(
-        answer=f"no answer: {answer.stopped}" if answer.stopped else answer.text,
+        answer=f"no answer: {answer.stopped}{instead}" if answer.stopped else answer.text,
         columns=list(answer.columns) if rows else [],
         rows=rows,
         truncated=bool(rows) and (answer.truncated or cut),
-        sql=list(answer.sql),
-        assumptions=list(answer.assumptions),
-        confidence=answer.confidence,
+        sql=[] if answer.is_declined else list(answer.sql),
+        assumptions=[*answer.assumptions, *answer.reading, *answer.doubts],
+        confidence=0.0 if answer.is_declined else answer.confidence,
+        mode=answer.mode,
         run=answer.run,
     )
 
 
-async def _without_a_model(environment: OpenEnvironment, question: str, report: Report) -> gives.Output:
-    """What coset is sure of by itself; else why it is not, and the caller goes on with `view`."""
-    found = await environment.ask_offline_async(question, report=report)
-    if isinstance(found, Declined):
-        return gives.AskOutput(
-            answer=f"no answer: {found.reason}; use `view` and `sql`", columns=[], rows=[], truncated=False, sql=[],
-            assumptions=[], confidence=0.0, run=0,
-        )  # fmt: skip
-    rows, cut = gives.bounded_rows(list(found.rows))
-    return gives.AskOutput(
-        answer="", columns=list(found.columns), rows=rows, truncated=found.truncated or cut, sql=[found.sql],
-        assumptions=[*found.reading, *found.doubts], confidence=found.confidence, run=0,
-    )  # fmt: skip
-
-
-async def _quick(environment: OpenEnvironment, work: Callable[[], Any]) -> Any:
+async def _quick(environment: Environment, work: Callable[[], Any]) -> Any:
     """A call that is over in a moment, in a thread, so that other clients are served meanwhile."""
 
-    def done(call: LongCall) -> Any:
-        return work()
-
-    return await await_for(environment.threads, done)
+    return await environment.run_in_thread(lambda call: work())
 
 
 TOOLS = (
@@ -214,11 +189,11 @@ TOOLS = (
 )
 
 
-def offered(environment: OpenEnvironment, *, read_only: bool) -> dict[str, Tool]:
+def offered(environment: Environment, *, read_only: bool) -> dict[str, Tool]:
     """The tools of this environment by name: nothing that keeps anything where only reading is allowed. Raises
     `UserError` for a model that is configured wrongly."""
     from coset.answering.models import choose_models
 
-    if has_model(environment.environment):
-        choose_models(None, configured=environment.environment.models)
+    if has_model(environment.configuration):
+        choose_models(None, configured=environment.configuration.models)
     return {tool.name: tool for tool in TOOLS if tool.reads_only or not read_only}

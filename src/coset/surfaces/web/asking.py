@@ -1,7 +1,7 @@
 """A question on its way to an answer, in the background, so that a page can show how it goes and call it off.
 
 In: a question. Out: an `Asking`: what was heard so far, then the answer, or why there is none. A model answers where
-one is set; the offline reasoner where none is. Kept in memory; a model's run is kept by the audit as always.
+one is set; the offline reasoner where none is. Kept in memory here; the run itself is kept by the audit as always.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from coset.api.long_call import Progress
-from coset.api.open_environment import OpenEnvironment
+from coset.api.environment import Environment
 from coset.errors import CosetError
+from coset.use_cases.cancellation import Progress
 
 if TYPE_CHECKING:
-    from coset.answering.offline import Declined, OfflineAnswer
-    from coset.api.shown import Answered
+    from coset.use_cases.results import Answer
 
 
 @dataclass
@@ -28,16 +27,14 @@ class Asking:
     budget: int
     is_offline: bool
     heard: list[str] = field(default_factory=list)
-    answered: Answered | None = None
-    reasoned: OfflineAnswer | None = None
-    declined: Declined | None = None
+    answer: Answer | None = None
     problem: str = ""
     is_over: bool = False
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     _task: asyncio.Task[None] | None = None
 
-    def start(self, environment: OpenEnvironment) -> None:
+    def start(self, environment: Environment) -> None:
         """Begin; the caller's event loop carries it."""
         self._task = asyncio.get_running_loop().create_task(self._run(environment))
 
@@ -45,21 +42,15 @@ class Asking:
         if self._task is not None:
             self._task.cancel()
 
-    async def _run(self, environment: OpenEnvironment) -> None:
-        from coset.answering.offline import Declined
-
+    async def _run(self, environment: Environment) -> None:
         def report(progress: Progress) -> None:
             self.heard.append(progress.message)
 
         try:
             if self.is_offline:
-                found = await environment.ask_offline_async(self.question, report=report)
-                if isinstance(found, Declined):
-                    self.declined = found
-                else:
-                    self.reasoned = found
+                self.answer = await environment.ask_offline_async(self.question, report=report)
             else:
-                self.answered = await environment.ask_async(self.question, budget=self.budget, report=report)
+                self.answer = await environment.ask_async(self.question, budget=self.budget, report=report)
         except CosetError as error:
             self.problem = str(error)
         except asyncio.CancelledError:

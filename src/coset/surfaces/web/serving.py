@@ -14,7 +14,7 @@ from pathlib import Path
 
 import uvicorn
 
-from coset.api.open_environment import OpenEnvironment
+from coset.api.environment import Environment
 from coset.surfaces.listening import check_exposure as check_exposure_of
 from coset.surfaces.listening import in_address, listen
 from coset.surfaces.web.application import make_application
@@ -31,7 +31,7 @@ def check_exposure(host: str, token: str | None) -> None:
 
 
 def serve(
-    environment: OpenEnvironment,
+    environment: Environment,
     *,
     host: str,
     port: int,
@@ -49,7 +49,7 @@ def serve(
         with contextlib.suppress(Exception):  # It will be told on the page that asks for a view.
             environment.explain(WARMING_UP)
 
-    environment.threads.submit(warm_up)
+    environment.workspace.threads.submit(warm_up)
     # What a request says may hold data of the user's: nothing of it is logged.
     settings = uvicorn.Config(
         application, log_level="critical", access_log=False, timeout_graceful_shutdown=1, server_header=False

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from starlette.requests import Request
 
-from coset.api.open_environment import OpenEnvironment
-from coset.api.teaching import Teaching
+from coset.api.environment import Environment
 from coset.identities.inventory import Inventory, load_inventory
+from coset.use_cases.corrections import Teaching
 
 if TYPE_CHECKING:
     from coset.surfaces.web.asking import Asking
@@ -69,7 +69,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Site:
-    environment: OpenEnvironment
+    environment: Environment
     reports: Path | None = None
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     moves: Kept[Move] = field(default_factory=Kept)
@@ -77,11 +77,11 @@ class Site:
 
     @property
     def name(self) -> str:
-        return self.environment.environment.path.parent.name
+        return self.environment.configuration.path.parent.name
 
     @property
     def inventory(self) -> Inventory:
-        return load_inventory(self.environment.environment.identities_file)
+        return load_inventory(self.environment.configuration.identities_file)
 
 
 def site_of(request: Request) -> Site:

@@ -12,7 +12,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from coset.api.configured_model import has_model
 from coset.errors import UserError
 from coset.routing.budgets import DETAILS
 from coset.surfaces.web.asking import Asking
@@ -20,6 +19,7 @@ from coset.surfaces.web.forms import number_in, read_form
 from coset.surfaces.web.pages.questions import LEAST, LONGEST_QUESTION, MOST
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
+from coset.use_cases.ask import has_model
 
 SHOWN_ROWS = 200
 
@@ -33,7 +33,7 @@ async def ask(request: Request) -> Response:
         raise UserError(f"the question is too long: at most {LONGEST_QUESTION:,} letters are read")
     site = site_of(request)
     budget = number_in(fields, "budget", DETAILS, LEAST, MOST)
-    is_offline = fields.get("how") == "offline" or not has_model(site.environment.environment)
+    is_offline = fields.get("how") == "offline" or not has_model(site.environment.configuration)
     asking = Asking(question, budget, is_offline)
     asking.start(site.environment)
     return RedirectResponse(f"/asked/{site.askings.add(asking)}", 303)
@@ -68,5 +68,5 @@ def _shown(request: Request, asking: Asking) -> dict[str, Any]:
     return {
         "asking": asking, "number": request.path_params["number"], "question": asking.question,
         "budget": asking.budget, "most_rows": SHOWN_ROWS,
-        "has_model": has_model(site_of(request).environment.environment),
+        "has_model": has_model(site_of(request).environment.configuration),
     }  # fmt: skip

@@ -8,16 +8,15 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from coset.evidence.dirt import dirt_of
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
 
 
 def diagnostics(request: Request) -> Response:
     kind, place = (request.query_params.get(name, "").strip() for name in ("kind", "reference"))
-    with site_of(request).environment.reading() as state:
-        everything = dirt_of(state)
-        shown = dirt_of(state, place or None, kind or None)
+    environment = site_of(request).environment
+    everything = environment.diagnostics()
+    shown = environment.diagnostics(place or None, kind=kind or None)
     kinds: dict[str, int] = {}
     for row in everything:
         kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from coset.api.open_environment import OpenEnvironment
+from coset.api.environment import Environment
 from coset.identities.inventory import COORDINATES, Coordinate, load_inventory
 from coset.identities.picture import Places, places
 from coset.identities.prototypes import Array
@@ -41,7 +41,7 @@ def map_page(request: Request) -> Response:
 def data(request: Request) -> Response:
     """The places, as JSON."""
     environment = site_of(request).environment
-    folder = environment.environment.state_folder
+    folder = environment.configuration.state_folder
     with _making:  # Two requests at once make it once.
         content = _content(environment, folder, stamp_of(folder), _coordinate(request))
     if "gzip" in request.headers.get("accept-encoding", ""):
@@ -58,13 +58,11 @@ def _coordinate(request: Request) -> Coordinate:
 
 
 @lru_cache(maxsize=4)
-def _content(
-    environment: OpenEnvironment, folder: Path, stamp: tuple[int, int] | None, coordinate: Coordinate
-) -> bytes:
+def _content(environment: Environment, folder: Path, stamp: tuple[int, int] | None, coordinate: Coordinate) -> bytes:
     """The JSON, compressed."""
     with environment.reading() as state:
         found = places(state, coordinate)
-    inventory = load_inventory(environment.environment.identities_file)
+    inventory = load_inventory(environment.configuration.identities_file)
     names = {item.id: item.name for item in inventory.of(coordinate)}
     text = json.dumps(columns(found, names), separators=(",", ":"), ensure_ascii=False)
     return gzip.compress(text.encode(), 5, mtime=0)

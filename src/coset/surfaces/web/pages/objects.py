@@ -15,9 +15,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from coset.api.teaching import Teaching
 from coset.errors import UserError
-from coset.evidence.lookup import everything_about, resolve
+from coset.evidence.lookup import everything_about
 from coset.identities.explain import explain
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.store import IdentityStore
@@ -27,6 +26,8 @@ from coset.surfaces.web.forms import number_in, read_form
 from coset.surfaces.web.pages.questions import LEAST, MOST
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import Move, Site, ViewLine, site_of
+from coset.use_cases.corrections import Teaching
+from coset.use_cases.evidence import resolved
 
 SHOWN_PROFILE = 6
 SHOWN_LINES = 60
@@ -51,8 +52,8 @@ def object_page(request: Request) -> Response:
     fields = dict(request.query_params)
     question, budget = fields.get("q", ""), number_in(fields, "budget", DETAILS, LEAST, MOST)
     inventory = site.inventory
+    reference = resolved(site.environment.workspace, fields.get("reference", "")) or ""
     with site.environment.reading() as state:
-        reference = resolve(state, fields.get("reference", ""))
         known = everything_about(state, reference)
         cards = role_cards(state, reference, inventory)
         roles = _roles_of_columns(state, reference) if known["kind"] == "table" else {}

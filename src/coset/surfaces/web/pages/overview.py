@@ -29,7 +29,7 @@ def overview(request: Request) -> Response:
         with site.environment.reading() as state:
             shown = at_a_glance(state, site.inventory)
     except UserError as mistake:
-        named = site.environment.environment.sources
+        named = site.environment.configuration.sources
         return render(
             request, "not_comprehended.html", sources=[(name, str(entry.location)) for name, entry in named.items()],
             problem=str(mistake),
@@ -41,7 +41,7 @@ def freshness(request: Request) -> Response:
     """Whether a comprehension would find something to do."""
     site = site_of(request)
     with site.environment.reading() as state:
-        found = differences(site.environment.environment, state)
+        found = differences(site.environment.configuration, state)
     return render(request, "freshness.html", differences=found, shown=found[:SHOWN])
 
 
@@ -89,7 +89,7 @@ def _suggested(site: Site) -> tuple[str, ...]:
     """Questions to begin with: the demo's own, where this is the demo."""
     from coset.demo.folder import MARK
 
-    if not (site.environment.environment.path.parent / MARK).is_file():
+    if not (site.environment.configuration.path.parent / MARK).is_file():
         return ()
     from coset.demo.questions import QUESTIONS
 

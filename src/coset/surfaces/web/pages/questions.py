@@ -12,7 +12,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from coset.api.configured_model import has_model
 from coset.errors import UserError
 from coset.routing.budgets import DETAILS
 from coset.routing.data_as_text import one_line
@@ -21,6 +20,7 @@ from coset.routing.view_text import view_text
 from coset.surfaces.web.forms import number_in
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
+from coset.use_cases.ask import has_model
 
 LEAST, MOST, STEP = 200, 6_000, 100
 LONGEST_QUESTION = 8_000
@@ -49,7 +49,7 @@ def asked(request: Request) -> tuple[str, int]:
 def question(request: Request) -> Response:
     text, budget = asked(request)
     shown = explained(request, text, budget) if text else {"explanation": None}
-    environment = site_of(request).environment.environment
+    environment = site_of(request).environment.configuration
     return render(
         request, "question.html", question=text, budget=budget, least=LEAST, most=MOST, step=STEP,
         has_model=has_model(environment), **shown,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from coset.evidence.joins import joins_of
 from coset.surfaces.web.relation_drawing import draw
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
+from coset.use_cases.evidence import joins
 
 
 def relations(request: Request) -> Response:
@@ -20,8 +20,9 @@ def relations(request: Request) -> Response:
         least = min(max(float(request.query_params.get("least", "0")), 0.0), 1.0)
     except ValueError:
         least = 0.0
-    with site_of(request).environment.reading() as state:
-        rows = joins_of(state, about, least)
+    environment = site_of(request).environment
+    rows = joins(environment.workspace, about, least)
+    with environment.reading() as state:
         tables = state.rows("SELECT reference, source, name, rows FROM tables ORDER BY reference")
         sources = [row["source"] for row in state.rows("SELECT source FROM sources ORDER BY source")]
     drawing = draw(tables, rows)

@@ -13,10 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from coset.answering.audit.replay import Replay, replay
-from coset.answering.audit.runs import Run, Runs, Step, spent
-from coset.answering.audit.store import FILE_NAME
-from coset.session.query_session import QuerySession
+from coset.answering.audit.replay import Replay
+from coset.answering.audit.runs import Run, Step, spent
 from coset.surfaces.command_line.output import json_value
 from coset.surfaces.web.forms import read_form
 from coset.surfaces.web.rendering import render
@@ -54,9 +52,7 @@ class ShownStep:
 
 
 def listed(request: Request) -> Response:
-    folder = site_of(request).environment.environment.state_folder
-    summaries = Runs(folder).summaries(SHOWN_RUNS) if (folder / FILE_NAME).exists() else ()
-    return render(request, "runs.html", runs=summaries)
+    return render(request, "runs.html", runs=site_of(request).environment.runs(SHOWN_RUNS))
 
 
 def run(request: Request) -> Response:
@@ -68,16 +64,11 @@ async def replayed(request: Request) -> Response:
     await read_form(request)
     site, number = site_of(request), request.path_params["number"]
 
-    def work() -> Replay:
-        environment = site.environment.environment
-        with QuerySession(environment) as session:
-            return replay(Runs(environment.state_folder), number, session)
-
-    return _page(request, site, await run_in_threadpool(work))
+    return _page(request, site, await run_in_threadpool(site.environment.replay, number))
 
 
 def _page(request: Request, site: Site, again: Replay | None) -> Response:
-    found = Runs(site.environment.environment.state_folder).run(request.path_params["number"])
+    found = site.environment.run(request.path_params["number"])
     summary = found.summary
     return render(
         request, "run.html", run=found, steps=[shown_step(step) for step in found.steps], again=again,

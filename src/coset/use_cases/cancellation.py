@@ -1,7 +1,7 @@
-"""A call that may take long: it tells how far it is, and can be stopped from another thread.
+"""Progress and cancellation of work that may take long.
 
-In: what is to be told, by whoever does the work. Out: reports to the one who waits, and `Stopped` raised in the work at
-the next moment it tells something, or at once where it registered how it is interrupted. Knows nothing of the work.
+In: progress messages from the work. Out: reports to the caller, and `Cancelled` raised inside the work at its next
+message after `cancel`, or at once where the work registered how to interrupt it. Knows nothing of the work itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from coset.errors import Cancelled, CosetError
 
+__all__ = ["Cancellation", "Cancelled", "Progress", "Report", "await_for", "wait_for"]
 T = TypeVar("T")
 
 
@@ -31,39 +32,34 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-class Stopped(Cancelled):
-    """Raised inside work whose caller has gone. Not a `CosetError`: nobody is there to read it, and no part of the
-    work may take it for a failure of its own and go on."""
-
-
-class LongCall:
-    """One call. `report` is called in the thread that works."""
+class Cancellation:
+    """Carries progress out of one call and its cancellation into it. `report` is called in the working thread."""
 
     def __init__(self, report: Report | None = None) -> None:
         self._report = report
-        self._stopped = threading.Event()
+        self._cancelled = threading.Event()
         self._lock = threading.Lock()
         self._interrupts: list[Callable[[], None]] = []
         self._told = 0
 
     @property
-    def stopped(self) -> bool:
-        return self._stopped.is_set()
+    def is_cancelled(self) -> bool:
+        return self._cancelled.is_set()
 
     def check(self) -> None:
-        if self.stopped:
-            raise Stopped
+        if self.is_cancelled:
+            raise Cancelled
 
     def tell(self, message: str, done: float | None = None, total: float | None = None) -> None:
-        """Report, and go on unless stopped. Without a number, reports count themselves: progress must grow."""
+        """Report, and go on unless cancelled. Without a number, reports count themselves: progress must grow."""
         self.check()
         self._told += 1
         if self._report is not None:
             self._report(Progress(message, self._told if done is None else done, total))
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """End the work from outside. May be called more than once."""
-        self._stopped.set()
+        self._cancelled.set()
         with self._lock:
             interrupts = list(self._interrupts)
         for interrupt in interrupts:
@@ -72,7 +68,7 @@ class LongCall:
 
     @contextlib.contextmanager
     def interrupted_by(self, interrupt: Callable[[], None]) -> Iterator[None]:
-        """While the block lasts, `stop` calls `interrupt`; a call that is stopped already does not enter it."""
+        """While the block lasts, `cancel` calls `interrupt`; a call that is cancelled already does not enter it."""
         with self._lock:
             self._interrupts.append(interrupt)
         try:
@@ -83,18 +79,18 @@ class LongCall:
                 self._interrupts.remove(interrupt)
 
 
-def wait_for(threads: Executor, work: Callable[[LongCall], T], report: Report | None = None) -> T:
+def wait_for(threads: Executor, work: Callable[[Cancellation], T], report: Report | None = None) -> T:
     """Do the work in another thread, where an event loop may run beside a notebook's own; Ctrl-C stops it."""
-    call = LongCall(report)
+    call = Cancellation(report)
     future = _submitted(threads, work, call)
     try:
         return future.result()
     except BaseException:
-        call.stop()
+        call.cancel()
         raise
 
 
-async def await_for(threads: Executor, work: Callable[[LongCall], T], report: Report | None = None) -> T:
+async def await_for(threads: Executor, work: Callable[[Cancellation], T], report: Report | None = None) -> T:
     """The same for a caller with an event loop, in which `report` is then called. Cancelling it stops the work."""
     loop = asyncio.get_running_loop()
 
@@ -102,17 +98,17 @@ async def await_for(threads: Executor, work: Callable[[LongCall], T], report: Re
         with contextlib.suppress(RuntimeError):  # The loop has ended: there is nobody to tell.
             loop.call_soon_threadsafe(report or _nothing, progress)
 
-    call = LongCall(report_in_loop if report else None)
+    call = Cancellation(report_in_loop if report else None)
     future = _submitted(threads, work, call)
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
         # Interrupting may wait for a process to end, so it is done beside the loop.
-        threading.Thread(target=call.stop, daemon=True).start()
+        threading.Thread(target=call.cancel, daemon=True).start()
         raise
 
 
-def _submitted(threads: Executor, work: Callable[[LongCall], T], call: LongCall) -> Future[T]:
+def _submitted(threads: Executor, work: Callable[[Cancellation], T], call: Cancellation) -> Future[T]:
     try:
         return threads.submit(work, call)
     except RuntimeError:

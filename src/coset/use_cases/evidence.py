@@ -1,18 +1,21 @@
-"""Memberships and joins of an environment as rows.
+"""What the evidence state holds: sources, joins, roles, dirt, and all that is known of one thing.
 
-In: an open state, or the objects read from it. Out: Arrow tables with one row an object and coordinate, or one row a
-join. What they say is what the state holds; nothing is computed anew.
+In: a workspace, and names as people write them. Out: rows, or one description. Nothing is computed anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from coset.errors import UserError
-from coset.evidence.lookup import resolve
-from coset.identities.inventory import Inventory
+from coset.evidence.dirt import dirt_of
+from coset.evidence.joins import joins_of
+from coset.evidence.lookup import everything_about, resolve
+from coset.identities.explain import explain, realised_identities
+from coset.identities.inventory import Inventory, load_inventory
 from coset.identities.store import IdentityStore
 from coset.routing.data_as_text import runnable
 from coset.routing.details import Width, view_relation
@@ -20,12 +23,97 @@ from coset.routing.facts import RelationFacts
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.view_parts import ViewParts
 from coset.state import EvidenceState
+from coset.use_cases.results import Rows
+from coset.use_cases.workspace import Workspace
 
 RELATION_SCHEMA = pa.schema(
     [("reference", pa.string()), ("left", pa.string()), ("right", pa.string()), ("condition", pa.string()),
      ("kind", pa.string()), ("left_match", pa.float64()), ("right_match", pa.float64()),
      ("cardinality", pa.string()), ("confidence", pa.float64()), ("provenance", pa.string())]
 )  # fmt: skip
+
+
+SOURCE_SCHEMA = pa.schema(
+    [("source", pa.string()), ("kind", pa.string()), ("tables", pa.int64()), ("schema_only", pa.bool_()),
+     ("problem", pa.string())]
+)  # fmt: skip
+
+
+def show(workspace: Workspace, name: str) -> dict[str, Any]:
+    """All that is known of a source, table, column, path or facet, with its roles, by section."""
+    with workspace.objects() as objects:
+        reference = reference_of(objects, name)
+    with workspace.reading() as state:
+        known = everything_about(state, reference)
+        roles = explain(state, reference, load_inventory(workspace.configuration.identities_file))
+    for coordinate, role in roles.items():
+        known[f"role: {coordinate}"] = role
+    return known
+
+
+def sources(workspace: Workspace) -> Rows:
+    """The sources that were comprehended, with how many tables each has and what stands in the way."""
+    with workspace.objects() as objects:
+        rows = [
+            {"source": each.name, "kind": each.kind, "tables": each.tables, "schema_only": each.schema_only,
+             "problem": each.problem}
+            for each in objects.sources.values()
+        ]  # fmt: skip
+    return Rows(pa.Table.from_pylist(rows, schema=SOURCE_SCHEMA))
+
+
+def relations(workspace: Workspace, about: str | None = None, least: float = 0.0) -> Rows:
+    """The joins that were found, the surest first; those of one source, table or column when it is named."""
+    with workspace.objects() as objects:
+        return Rows(relations_table(objects, about, least))
+
+
+def joins(workspace: Workspace, about: str | None = None, least: float = 0.0) -> list[dict[str, Any]]:
+    """The same joins with their expressions and reasons, as the state holds them."""
+    reference = resolved(workspace, about)
+    with workspace.reading() as state:
+        return joins_of(state, reference, least)
+
+
+def diagnostics(workspace: Workspace, about: str | None = None, kind: str | None = None) -> list[dict[str, Any]]:
+    """The dirt that was seen, everywhere or within a source, table or column, with what cleans it."""
+    reference = resolved(workspace, about)
+    with workspace.reading() as state:
+        return dirt_of(state, reference, kind)
+
+
+def memberships(workspace: Workspace) -> Rows:
+    """The role of every table and column in both coordinates, with its whole soft profile."""
+    with workspace.reading() as state:
+        return Rows(memberships_table(state, load_inventory(workspace.configuration.identities_file)))
+
+
+def realised(workspace: Workspace, role: str | None = None) -> list[dict[str, Any]]:
+    """The roles that columns play here, those that span several sources first; of one role alone when it is named."""
+    inventory = load_inventory(workspace.configuration.identities_file)
+    with workspace.reading() as state:
+        IdentityStore(state).require()
+        found = realised_identities(state, inventory)
+    if role is None:
+        return found
+    names = {coordinate: inventory.of(coordinate)[place].id for coordinate, place in inventory.role(role).items()}
+    found = [row for row in found if _plays(row["role"], names.get("entity"), names.get("attribute"))]
+    if not found:
+        raise UserError(f"no column of this environment plays '{role}'")
+    return found
+
+
+def _plays(role: str, entity: str | None, attribute: str | None) -> bool:
+    its_entity, _, its_attribute = role.partition(".")
+    return entity in (None, its_entity) and attribute in (None, its_attribute)
+
+
+def resolved(workspace: Workspace, name: str | None) -> str | None:
+    """The reference that a name means; None stays None."""
+    if name is None:
+        return None
+    with workspace.objects() as objects:
+        return reference_of(objects, name)
 
 
 def memberships_table(state: EvidenceState, inventory: Inventory) -> pa.Table:

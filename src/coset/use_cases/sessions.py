@@ -1,7 +1,7 @@
 """Query sessions of one environment, each lent to one caller at a time, so that a slow statement holds up no other.
 
 In: an environment. Out: sessions, opened when one is needed and none is free, at most so many; a caller who finds all
-in use waits. A statement ends at once when its call is stopped. Knows no SQL.
+in use waits. A statement ends at once when its call is cancelled. Knows no SQL.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-from coset.api.long_call import LongCall, Stopped
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, LimitReached
 from coset.session.query_session import QuerySession
 from coset.session.result import Result
 from coset.session.worker_process import WorkerLimits
+from coset.use_cases.cancellation import Cancellation, Cancelled
 
 MOST_SESSIONS = 4
 
@@ -25,7 +25,7 @@ class LentSession(QuerySession):
 
     def __init__(self, environment: Environment, limits: WorkerLimits | None = None) -> None:
         super().__init__(environment, limits, progress=self._copied)
-        self.call: LongCall | None = None
+        self.call: Cancellation | None = None
 
     def sql(self, text: str, *, max_rows: int | None = None, seconds: float | None = None) -> Result:
         if self.call is not None:
@@ -33,8 +33,8 @@ class LentSession(QuerySession):
         try:
             return super().sql(text, max_rows=max_rows, seconds=seconds)
         except LimitReached:
-            if self.call is not None and self.call.stopped:
-                raise Stopped from None
+            if self.call is not None and self.call.is_cancelled:
+                raise Cancelled from None
             raise
         except Exception:
             raise
@@ -63,9 +63,9 @@ class Sessions:
         self._change = threading.Condition()
 
     @contextlib.contextmanager
-    def lent(self, call: LongCall | None = None) -> Iterator[LentSession]:
+    def lent(self, call: Cancellation | None = None) -> Iterator[LentSession]:
         """A session for as long as the block lasts."""
-        call = call or LongCall()
+        call = call or Cancellation()
         session = self._take(call)
         session.call = call
         try:
@@ -73,7 +73,7 @@ class Sessions:
                 yield session
         finally:
             session.call = None
-            if call.stopped:  # A process that was told to end, and may still be ending, is no process for the next.
+            if call.is_cancelled:  # A process that may still be ending is no process for the next.
                 session.renew()
             with self._change:
                 self._lent.discard(session)
@@ -94,7 +94,7 @@ class Sessions:
         for session in free:
             session.close()
 
-    def _take(self, call: LongCall) -> LentSession:
+    def _take(self, call: Cancellation) -> LentSession:
         with call.interrupted_by(self._wake), self._change:
             while True:
                 call.check()

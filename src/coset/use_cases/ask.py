@@ -1,0 +1,136 @@
+"""A question in words, answered and kept as a run.
+
+In: a question and how to answer it. Out: an `Answer`, with the number of its run. A language model answers where one is
+set; the offline reasoner where none is, and where it is sure enough to save the model. The caller hears of every step
+and can call it off. How an answer comes about is the answering stage's affair.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from coset.answering.models import DEFAULT_MODEL
+from coset.environment.configuration import Environment
+from coset.use_cases.cancellation import Cancellation, Cancelled
+from coset.use_cases.results import Answer
+from coset.use_cases.workspace import Workspace
+
+if TYPE_CHECKING:
+    from coset.answering.ask import AskOptions
+    from coset.answering.audit import RunRecorder
+    from coset.answering.offline import Declined, OfflineAnswer
+
+Reasoner = Literal["model", "offline", "quick"]
+"""model: a language model. offline: the built-in reasoner. quick: the built-in one, and a model where it declines."""
+PROGRESS = {
+    "view": "chose the evidence",
+    "records": "decided what the question means",
+    "draft": "ran a first statement",
+    "model": "heard from the model",
+    "checks": "checked the answer",
+    "answer": "has an answer",
+}
+"""What is said of a step while it goes; others are told by their kind."""
+
+
+def has_model(configuration: Environment, model: str | None = None) -> bool:
+    """Whether a language model is set, for a call or for the environment."""
+    return bool(model or configuration.models.get("agent") or os.environ.get(DEFAULT_MODEL))
+
+
+def ask(
+    workspace: Workspace,
+    question: str,
+    options: AskOptions,
+    *,
+    reasoner: Reasoner | None = None,
+    call: Cancellation | None = None,
+) -> Answer:
+    """Answer a question and keep the run. Without a `reasoner`, a model where one is set, else the built-in one. What
+    is wrong with the call itself makes no run."""
+    from coset.answering.ask import checked_question
+
+    call = call or Cancellation()
+    question = checked_question(question)
+    model_is_set = has_model(workspace.configuration, options.model)
+    if reasoner is None:
+        reasoner = "model" if model_is_set or options.core else "offline"
+    if reasoner != "model":
+        found = _ask_offline(workspace, question, call, is_last=reasoner == "offline" or not model_is_set)
+        if found is not None:
+            return found
+    return _ask_model(workspace, question, options, None, call)
+
+
+def resume(workspace: Workspace, number: int, options: AskOptions, *, call: Cancellation | None = None) -> Answer:
+    """Go on with a run that was not answered, under its number."""
+    return _ask_model(workspace, "", options, number, call or Cancellation())
+
+
+def _ask_model(
+    workspace: Workspace, question: str, options: AskOptions, number: int | None, call: Cancellation
+) -> Answer:
+    from coset.answering.run_store import ask_and_keep, go_on
+
+    configuration = workspace.configuration
+    try:
+        with workspace.sessions.lent(call) as session, workspace.gate.reading():
+            recorder = _telling(configuration, call)
+            if number is None:
+                answer, number = ask_and_keep(question, configuration, options, recorder, session, call)
+            else:
+                answer, number = go_on(number, configuration, options, recorder, session, call)
+    except asyncio.CancelledError:
+        raise Cancelled from None
+    return Answer.of_model(answer, number)
+
+
+def _ask_offline(workspace: Workspace, question: str, call: Cancellation, *, is_last: bool) -> Answer | None:
+    """The built-in reasoner's answer; None where it declines and somebody else is to answer."""
+    from coset.answering.offline import Declined
+    from coset.answering.offline import answer as reason
+
+    started = datetime.datetime.now(datetime.UTC)
+    with workspace.sessions.lent(call) as session, workspace.reading() as state:
+        call.tell("reading the question")
+        with workspace.reasoner(session) as router:
+            found = reason(question, router, session, state)
+            version = router.objects.digest
+        if isinstance(found, Declined) and not is_last:
+            return None
+        number = _keep_offline(workspace, found, started, version)
+    return Answer.of_offline(found, number)
+
+
+def _keep_offline(workspace: Workspace, found: OfflineAnswer | Declined, at: datetime.datetime, version: str) -> int:
+    from coset.answering.audit import RunRecorder
+    from coset.answering.audit.kept_result import kept_rows
+    from coset.answering.offline import Declined
+    from coset.routing.view_text import view_text
+
+    with RunRecorder(workspace.configuration) as recorder:
+        number = recorder.start(found.question, environment_version=version, mode="offline", started_at=at)
+        recorder.step("view", {"view": view_text(found.view), "matched": found.view.matched})
+        if isinstance(found, Declined):
+            recorder.finish("declined", None, found.checks, found.reason)
+        else:
+            recorder.keep_result(kept_rows(found.sql, found.columns, found.rows, found.truncated))
+            recorder.finish("answered", Answer.of_offline(found, number).values(), found.checks)
+    return number
+
+
+def _telling(configuration: Environment, call: Cancellation) -> RunRecorder:
+    """Keeps every step and tells of it; ends the run at the next step when the call was cancelled."""
+    from coset.answering.audit import RunRecorder
+
+    class TellingRecorder(RunRecorder):
+        def step(self, kind: str, data: Mapping[str, Any]) -> None:
+            super().step(kind, data)
+            tool = data.get("tool")
+            call.tell(f"used {tool}" if isinstance(tool, str) else PROGRESS.get(kind, kind))
+
+    return TellingRecorder(configuration)
