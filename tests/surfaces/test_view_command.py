@@ -38,7 +38,7 @@ def test_recover_searches_names_values_and_documents(comprehended: Path):
 def test_recover_wants_a_reference_or_words(comprehended: Path):
     for arguments in ((), ("orders", "--search", "x")):
         answer = coset("recover", *arguments, folder=comprehended)
-        assert answer.returncode == 2 and "either a REFERENCE or --search WORDS" in answer.stderr
+        assert answer.returncode == 2 and "either a NAME or --search WORDS" in answer.stderr
     answer = coset("recover", "orders.sttus", folder=comprehended)
     assert answer.returncode == 2 and "did you mean shop/orders.status" in answer.stderr
 
