@@ -61,7 +61,7 @@ def test_view_prints_tables_joins_and_values_that_answer_a_question(comprehended
 
 
 def test_view_keeps_to_its_budget_in_text_and_json(comprehended: Path):
-    arguments = ("view", "amount of orders by city", "--budget", "300")
+    arguments = ("view", "amount of orders by city", "--budget", "300", "--no-directory")
     document = json.loads(coset(*arguments, "--json", folder=comprehended).stdout)
     assert document["cost"] <= 300 and document["matched"] is True
     explained = coset(*arguments, "--explain", folder=comprehended).stdout
