@@ -261,6 +261,10 @@ class EvidenceState:
 
     # What is read
 
+    def remove_meta(self, key: str) -> None:
+        with self.transaction():
+            self.connection.execute("DELETE FROM meta WHERE key = $1", [key])
+
     def meta(self, key: str) -> str | None:
         rows = self.connection.execute("SELECT value FROM meta WHERE key = $1", [key]).fetchall()
         return str(rows[0][0]) if rows else None

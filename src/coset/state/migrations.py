@@ -174,6 +174,11 @@ def copies_and_code_lists(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def joins_of_originals(connection: duckdb.DuckDBPyConnection) -> None:
+    """Joins are found anew: among originals alone, and with names read without the prefix of their table."""
+    connection.execute("UPDATE join_tables SET is_related = FALSE; DELETE FROM meta WHERE key = 'relations'")
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -182,6 +187,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     value_index,
     routing_vectors,
     copies_and_code_lists,
+    joins_of_originals,
 )
 
 

@@ -31,7 +31,7 @@ from coset.evidence.reading import JoinableTable, forget_samples, make_unit_read
 from coset.evidence.work import Spread, over_processes
 from coset.identities.comprehension import RoleSummary, comprehend_identities
 from coset.identities.model import load_model
-from coset.relations.copies import COPIES_FOUND, copies_digest, find_and_store_copies
+from coset.relations.copies import COPIES_FOUND, copies_digest, copies_with_originals, find_and_store_copies
 from coset.relations.joins import JoinMemory, join_facts, relate
 from coset.relations.joins.memory import holders_of_column_names
 from coset.routing.anchors import ValueIndexSummary, build_value_index
@@ -235,12 +235,15 @@ def find_table_copies(run: Run) -> None:
     fresh = copies_digest(run.environment, run.state)
     if run.state.meta(COPIES_FOUND) == fresh:
         return
+    before = copies_with_originals(run.state)
     with open_connection() as connection:
         tables = _Tables(run, connection)
         tables.without_unreadable(
             lambda: find_and_store_copies(run.environment, run.state, connection, tables.readable, tables.open)
         )
     run.state.set_meta(COPIES_FOUND, fresh)
+    if copies_with_originals(run.state) != before:
+        run.state.remove_meta(RELATIONS_FOUND)
 
 
 def propose_joins(run: Run) -> None:
@@ -253,7 +256,8 @@ def propose_joins(run: Run) -> None:
         tables = _Tables(run, connection)
 
         def relate_tables() -> None:
-            readable = tables.readable
+            copies = copies_with_originals(state)
+            readable = [table for table in tables.readable if str(table.reference) not in copies]
             out_of_reach = [*_out_of_reach(run), *(str(table.reference) for table in tables.unreadable)]
             changed = memory.changed()
             relations = _without_personal(run, relate(memory, connection, readable, tables.open))

@@ -42,6 +42,11 @@ def copies_digest(environment: Environment, state: EvidenceState) -> str:
     return digest.hexdigest()
 
 
+def copies_with_originals(state: EvidenceState) -> set[str]:
+    """The tables that are copies of another one here. Joins are those of the originals."""
+    return {copy.table for copy in state.copies() if copy.original is not None}
+
+
 def find_and_store_copies(
     environment: Environment,
     state: EvidenceState,

@@ -6,6 +6,7 @@ In: the overlap of two columns, and how it compares with the others of the left 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from coset.evidence.column_expressions import column_kind
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
-from coset.relations.joins.names import column_names_table, columns_agree, is_key_name, stem
+from coset.relations.joins.names import bare_name, column_names_table, columns_agree, is_key_name, stem
 from coset.relations.joins.overlap import Overlap
 from coset.relations.joins.variants import Variant
 
@@ -134,7 +135,18 @@ def name_agreement(tables: Sequence[JoinableTable], left: JoinColumn, right: Joi
     if right.is_names or left.is_names:
         return NameAgreement(0.0, 0.0)
     table = tables[right.table].reference.table or ""
-    return NameAgreement(columns_agree(left.name, right.name), column_names_table(left.name, table, right.name))
+    same = columns_agree(left.name, right.name)
+    after = column_names_table(left.name, table, right.name)
+    bare, other = (bare_name(each.name, names_of_columns(tables[each.table])) for each in (left, right))
+    if left.table != right.table and (bare, other) != (left.name, right.name):
+        same = max(same, columns_agree(bare, other))
+        after = max(after, column_names_table(bare, table, other))
+    return NameAgreement(same, after)
+
+
+@functools.cache
+def names_of_columns(table: JoinableTable) -> tuple[str, ...]:
+    return tuple(column.name for column in table.columns)
 
 
 class Side(NamedTuple):

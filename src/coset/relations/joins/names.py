@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from difflib import SequenceMatcher
 
 KEY_WORDS = frozenset((
@@ -114,6 +115,36 @@ def columns_agree(left_column: str, right_column: str) -> float:
     if not left or not right:
         return 0.0
     return agreement(left, right)
+
+
+LEAST_PREFIXED, LONGEST_PREFIX = 0.6, 4
+
+
+@functools.cache
+def table_prefix(columns: tuple[str, ...]) -> str:
+    """What the names of most columns of a table begin with: `PT` of PTPOLN, PTSEQN, PTAMT. Programs that had one space
+    of names for all fields gave each table its own letters; what stands behind them is the name."""
+    if len(columns) < 3:
+        return ""
+    best = ""
+    for length in range(1, LONGEST_PREFIX + 1):
+        starts = Counter(name[:length].lower() for name in columns if len(name) >= length + 2)
+        if not starts:
+            break
+        start, count = starts.most_common(1)[0]
+        if count < max(3, LEAST_PREFIXED * len(columns)) or not start.isalpha():
+            break
+        best = start
+    # A single letter that most names share by chance is none, and a word of its own is cut off with its sign.
+    return best if len(best) > 1 else ""
+
+
+@functools.cache
+def bare_name(name: str, columns: tuple[str, ...]) -> str:
+    """A column's name without the prefix that its table gives to all of them."""
+    prefix = table_prefix(columns)
+    rest = name[len(prefix) :]
+    return rest.lstrip("_") if prefix and name.lower().startswith(prefix) and len(rest.strip("_")) >= 2 else name
 
 
 @functools.cache

@@ -18,13 +18,14 @@ from coset.relations.joins.features import (
     alike,
     coverage_of,
     name_agreement,
+    names_of_columns,
     plausible,
     sides_of,
     weigh,
 )
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
 from coset.relations.joins.memory import KnownColumns
-from coset.relations.joins.names import name_marks
+from coset.relations.joins.names import bare_name, name_marks
 from coset.relations.joins.overlap import Overlap
 from coset.relations.joins.variants import Variant
 
@@ -172,11 +173,14 @@ class Neighbours:
             index: dict[str, list[Variant]] = {}
             for holder in holders:
                 table = self._tables[holder.column.table].reference.table or ""
-                for mark in name_marks(holder.column.name) | name_marks(table):
+                columns = names_of_columns(self._tables[holder.column.table])
+                bare = bare_name(holder.column.name, columns)
+                for mark in name_marks(holder.column.name) | name_marks(bare) | name_marks(table):
                     index.setdefault(mark, []).append(holder)
             self._indices[key_set] = index
         index = self._indices[key_set]
         chosen = {id(holder): holder for holder in holders[: MOST_RIGHTS + 1]}
-        for mark in name_marks(left.name):
+        bare = bare_name(left.name, names_of_columns(self._tables[left.table]))
+        for mark in name_marks(left.name) | name_marks(bare):
             chosen.update((id(holder), holder) for holder in index.get(mark, ()))
         return list(chosen.values())
