@@ -132,7 +132,8 @@ def test_a_stored_column_keeps_its_own_name():
 
 
 def test_names_can_be_kept_and_taken_up_again(names: Shorthand):
-    again = Shorthand.restored(names.kept())
+    again = Shorthand()
+    again.restore(names.kept())
     sql = 'SELECT p."born clean" FROM crm.people p'
     assert again.expand(sql) == names.expand(sql) != sql
 

@@ -25,8 +25,9 @@ SHARE_OF_COLUMNS = 0.85
 MOST_FOUND = 30
 
 
-def core_text(state: EvidenceState, budget: int = BUDGET) -> str:
+def core_text(state: EvidenceState, budget: int | None = None) -> str:
     """The environment in plain words, at most `budget` tokens."""
+    budget = budget or BUDGET
     lines = ["SCHEMA. Names are DuckDB SQL and run as written. Quoted values are data."]
     lines += [_source_line(row) for row in state.rows("SELECT * FROM sources ORDER BY source")]
     left = budget - sum(cost(line) + 1 for line in lines) - 40

@@ -121,18 +121,16 @@ class Shorthand:
         """As JSON can hold it."""
         return {name: dataclasses.asdict(named) for name, named in self.names.items()}
 
-    @classmethod
-    def restored(cls, kept: Mapping[str, Any]) -> Shorthand:
-        return cls(
-            {
-                name: Named(
-                    Template(tuple(each["template"]["pieces"]), each["template"]["column"]),
-                    tuple(each["references"]),
-                    tuple(each["tables"]),
-                )
-                for name, each in kept.items()
-            }
-        )
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take up the names of an earlier conversation."""
+        self.names |= {
+            name: Named(
+                Template(tuple(each["template"]["pieces"]), each["template"]["column"]),
+                tuple(each["references"]),
+                tuple(each["tables"]),
+            )
+            for name, each in kept.items()
+        }
 
 
 def shortened(view: EvidenceView) -> tuple[EvidenceView, Shorthand]:
