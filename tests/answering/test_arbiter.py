@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from coset.answering.results import NamedResults
 from coset.answering.text_operations.tools import TextTools
 from coset.answering.tools import Statements, Toolbox
 from coset.routing.cost import cost
-from coset.routing.view import EvidenceView, LeftOut, Passage, ViewColumn, ViewRelation, ViewTable
+from coset.routing.view import DirectoryEntry, EvidenceView, LeftOut, Passage, ViewColumn, ViewRelation, ViewTable
 from coset.routing.view_text import view_text
 
 
@@ -135,7 +136,7 @@ def test_a_competitor_in_words_and_a_second_reference_are_kept():
 def test_what_is_opened_comes_in_the_second_request_of_the_same_conversation():
     class Opening(Evidence):
         def open(self, wanted: Sequence[str], budget: int = 0) -> str:
-            self.opened["hr/salaries"] = "hr.salaries"
+            self.view = replace(self.view, directory=(DirectoryEntry("hr/salaries", "hr.salaries"),))
             return f"TABLE hr.salaries, opened for {', '.join(wanted)}"
 
     sql = "SELECT sum(pay) FROM hr.salaries"
@@ -225,13 +226,14 @@ def test_the_agent_sees_what_the_records_cite_and_not_the_rest():
     records, _ = resolved(records_of({**with_field("amount"), "records": [AMOUNT]}), NAMES)
     part = cited_part(VIEW, records.cited)
     assert [table.reference for table in part.tables] == ["shop/orders"] and part.relations == ()
+    alone = part
     records, _ = resolved(records_of(with_field("amount")), NAMES)
     part = cited_part(VIEW, records.cited)
     # The tables of a cited join are needed to write it.
     assert [table.reference for table in part.tables] == ["crm/customers", "shop/orders"]
-    assert part.passages == () and [relation.reference for relation in part.relations] == ["relation_1"]
-    text = learned_opening("How much?", view_text(part), records, Draft("SELECT 1\nerror: no"))
-    assert text.endswith("The question:\nHow much?") and "Handbook" not in text and "R1 shape" in text
+    assert [relation.reference for relation in part.relations] == ["relation_1"]
+    text = learned_opening("How much?", view_text(alone), records, Draft("SELECT 1\nerror: no"))
+    assert text.endswith("The question:\nHow much?") and "TABLE crm.customers" not in text and "R1 shape" in text
 
 
 def test_the_fixed_part_of_each_prompt_is_small():

@@ -8,7 +8,7 @@ the records, the statement and the checks stand on. Asks no model.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import sqlglot
@@ -19,13 +19,17 @@ from coset.answering.parse_records import Names
 from coset.answering.quoting import data_block
 from coset.answering.recover import LearnedRecover, recover_all
 from coset.answering.shorthand import Shorthand, shortened
-from coset.routing.view import EvidenceView, LeftOut
-from coset.routing.view_text import view_text
+from coset.routing.cost import cost
+from coset.routing.view import EvidenceView, LeftOut, ViewRule
+from coset.routing.view_builder import opened
+from coset.routing.view_text import BY_RECOVER, details_text, prefix_text, view_text
 
-OPENED = 4_000
+OPENED = 6_000
 """Tokens of details for all that is opened."""
 BY_OPENING = "open it by name"
 """For the arbiter, after how much evidence was left out."""
+NOWHERE = "NOTHING FOUND"
+MOST_RULES = 60
 
 
 @dataclass
@@ -35,94 +39,112 @@ class Evidence:
     view: EvidenceView
     shorthand: Shorthand = field(default_factory=Shorthand)
     recover: LearnedRecover | None = None
-    opened: dict[str, str] = field(default_factory=dict)
-    """References of the tables that were opened, with what to write after FROM."""
-    opened_text: str = ""
+    found: str = ""
+    """What was found for words and documents that were opened: tables are in the view."""
     in_vain: tuple[str, ...] = ()
     """What was asked for and is nowhere."""
 
     @classmethod
     def of(cls, view: EvidenceView, recover: LearnedRecover | None, shorthand: Shorthand) -> Evidence:
         """With short names for its long expressions; names that a resumed conversation has used stay."""
-        short, names = shortened(view)
-        shorthand.names = {**names.names, **shorthand.names}
-        shorthand.taken |= names.taken
-        return cls(short, shorthand, recover)
+        return cls(shortened(view, shorthand), shorthand, recover)
 
-    def text(self, more: str | None = None) -> str:
-        """All of it. `more` says how to get at what is left out, where that is not `recover`."""
-        text = view_text(self.view) if more is None else view_text(self.view, more)
-        return f"{text}\n{self.opened_text}" if self.opened_text else text
+    def text(self, more: str = BY_RECOVER) -> str:
+        """All of it. `more` says how to get at what is left out."""
+        return "\n".join(part for part in (view_text(self.view, more), self.found) if part)
 
     def prompt(self) -> tuple[str, str]:
         """For the arbiter: the part that is the same for every question, and the part that is not."""
-        return "", data_block("evidence", view_text(self.view, BY_OPENING))
+        details = data_block("evidence", details_text(self.view, BY_OPENING))
+        return data_block("environment", prefix_text(self.view)), details
+
+    def part(self, cited: frozenset[str]) -> str:
+        """What the agent is shown where the records decide: the tables they name, whole, with joins, rules and cited
+        documents; and what was found."""
+        part = cited_part(self.view, cited)
+        part = dataclasses.replace(part, rules=self._rules(part))
+        return "\n".join(each for each in (view_text(part), self.found) if each)
+
+    def _rules(self, part: EvidenceView) -> tuple[ViewRule, ...]:
+        """The rules in force for what is shown. Where documents stand whole in the view it has none of their rules."""
+        if self.recover is None or part.rules:
+            return part.rules
+        shown = {table.reference for table in part.tables}
+        shown |= {column.reference for table in part.tables for column in table.columns}
+        return tuple(
+            ViewRule(rule.reference, rule.text, "general" if rule.is_general else "particular", rule.about)
+            for rule in self.recover.objects().knowledge.rules
+            if not rule.status and (rule.is_general or shown & set(rule.about))
+        )[:MOST_RULES]
 
     @property
     def says_something(self) -> bool:
         """Whether there is anything for an arbiter to decide by."""
-        return self.view.matched
+        return self.view.matched or bool(self.view.directory)
 
     @property
     def lists_all(self) -> bool:
-        """Whether every table of the environment is named in it."""
-        return False
+        """Whether every table of the environment that has rows and is no copy is named in it."""
+        return bool(self.view.listed) and "further tables" not in self.view.unlisted
 
     @property
     def names(self) -> Names:
-        more: dict[str, str] = {}
-        for reference, sql_name in self.opened.items():
-            more |= {reference.lower(): reference, _bare(sql_name): reference}
-            for column in self.recover.objects().columns(reference) if self.recover else ():
-                inner = column.reference.removeprefix(reference).lstrip(".")
-                more |= {
-                    column.reference.lower(): column.reference,
-                    f"{_bare(sql_name)}.{inner.lower()}": column.reference,
-                }
-        return Names.of(self.view, {**more, **self.shorthand.references})
-
-    @property
-    def references(self) -> frozenset[str]:
-        return self.view.references | frozenset(self.opened)
+        """Every name that a record may use."""
+        return Names.of(self.view, self.shorthand.references)
 
     def open(self, wanted: Sequence[str], budget: int = OPENED) -> str:
         """The details of what is wanted, by reference, name in SQL, or words; they belong to the evidence from now "
         "on."""
         if self.recover is None:
             return "nothing more can be opened"
-        names = self.names
-        meant = [names.find(each) or each for each in wanted]
-        found = recover_all(self.recover, meant, budget)
-        objects = self.recover.objects()
-        for what, text in found:
-            reference = self.recover.reference(what)
-            table = reference if reference in objects.tables else objects.table_of(reference)
-            if table is not None:
-                self.opened[table] = objects.tables[table].sql_name
-            elif "NOTHING FOUND" in text:
-                self.in_vain = (*self.in_vain, what)
-        self.opened_text = "\n".join([self.opened_text, *(text for _, text in found)]).strip()
-        return "\n".join(text for _, text in found)
+        objects, names = self.recover.objects(), self.names
+        meant = [names.find(each) or self.recover.reference(each) for each in wanted]
+        tables = [each for each in meant if objects.table_of(each) is not None]
+        texts = []
+        if tables:
+            more = shortened(opened(tables, objects, budget, self.view), self.shorthand)
+            self.view = merged(self.view, more)
+            texts.append(details_text(more, BY_RECOVER))
+            shown = {table.reference for table in more.tables}
+            no_room = [each for each in tables if objects.table_of(each) not in shown]
+            texts += [f"no room for: {', '.join(no_room)}"] if no_room else []
+        others = [each for each in meant if each not in tables]
+        left = max(budget - sum(map(cost, texts)), budget // 3)
+        for what, text in recover_all(self.recover, others, left):
+            texts.append(text)
+            self.in_vain += (what,) if NOWHERE in text else ()
+            self.found = f"{self.found}\n{text}".strip()
+        return "\n".join(texts)
 
     def tables_outside(self, sql: str) -> list[str]:
         """The tables that a statement reads and the evidence does not have. What does not parse is left to the "
         "session."""
-        return tables_outside(sql, self.view, self.opened.values())
-
-    def part(self, cited: frozenset[str]) -> str:
-        """What the agent is shown where the records decide: the tables they name, whole, with joins, rules and cited
-        documents; and what was opened."""
-        text = view_text(cited_part(self.view, cited))
-        return f"{text}\n{self.opened_text}" if self.opened_text else text
+        return tables_outside(sql, self.view)
 
 
-def tables_outside(sql: str, view: EvidenceView, more: Collection[str] = ()) -> list[str]:
+def merged(view: EvidenceView, more: EvidenceView) -> EvidenceView:
+    """A view with the tables, joins, rules and passages of another, which wins where both have something."""
+    new = {table.reference for table in more.tables}
+    relations = {each.reference: each for each in (*view.relations, *more.relations)}
+    passages = {each.reference: each for each in (*view.passages, *more.passages)}
+    rules = {each.reference: each for each in (*view.rules, *more.rules)}
+    return dataclasses.replace(
+        view,
+        matched=view.matched or bool(more.tables),
+        tables=(*(table for table in view.tables if table.reference not in new), *more.tables),
+        relations=tuple(relations.values()),
+        passages=tuple(passages.values()),
+        rules=tuple(rules.values()),
+    )
+
+
+def tables_outside(sql: str, view: EvidenceView) -> list[str]:
     try:
         tree = sqlglot.parse_one(sql, dialect="duckdb")
     except (SqlglotError, RecursionError):
         return []
     own = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
-    known = {_bare(table.sql_name) for table in view.tables} | set(map(_bare, more))
+    known = {_bare(table.sql_name) for table in view.tables} | {_bare(entry.sql_name) for entry in view.directory}
     # A family stands for many tables of one shape, which the view does not list one by one.
     families = {_bare(table.sql_name).partition(".")[0] for table in view.tables if table.family}
     outside = []
@@ -135,7 +157,8 @@ def tables_outside(sql: str, view: EvidenceView, more: Collection[str] = ()) -> 
 
 
 def cited_part(view: EvidenceView, cited: frozenset[str]) -> EvidenceView:
-    """The view with the tables that are cited or whose columns are, whole, their joins, and cited passages."""
+    """The view with the tables that are cited or whose columns are, whole, their joins, the rules in force for them,
+    the passages chosen for the question and the documents cited; without the directory."""
     if not cited:
         return view
     relations = {relation.reference: relation for relation in view.relations if relation.reference in cited}
@@ -154,7 +177,13 @@ def cited_part(view: EvidenceView, cited: frozenset[str]) -> EvidenceView:
         view,
         tables=tables,
         relations=tuple(relation for relation in view.relations if relation.reference in relations),
-        passages=tuple(passage for passage in view.passages if passage.reference in cited),
+        passages=tuple(each for each in view.passages if not each.whole or each.reference in cited),
+        rules=tuple(
+            each for each in view.rules if each.scope == "general" or {*each.about, each.reference} & (shown | cited)
+        ),
+        directory=(),
+        listed=0,
+        unlisted="",
         anchors=tuple(anchor for anchor in view.anchors if anchor.reference in shown),
         left_out=LeftOut(),
     )

@@ -166,21 +166,21 @@ class QuestionRun:
     # Arbiter and draft: the answer itself, or what an agent needs to go on.
 
     async def _arbitrated(self, evidence: Evidence) -> Start:
-        view = evidence.view
-        self.recorder.step("view", {"text": evidence.text(), "environment": view.environment, "matched": view.matched})
+        routed = {"environment": evidence.view.environment, "matched": evidence.view.matched}
+        self.recorder.step("view", {"text": evidence.text(), **routed})
         if not evidence.says_something:
             opening = learned_opening(self.question, f"{evidence.text()}\n{self._schema()}", None)
             return Start(self._checks(None), opened_with(opening, AGENT))
         arbiter = await self._client(self.choices.arbiter)
         found = await arbitrate(self.question, evidence, arbiter, self.statements.why_not)
-        records = found.records
+        records, view = found.records, evidence.view
         checks = self._checks(records)
         if records is None:
             assumed = ("the arbiter gave no records that could be used: the agent worked from the view",)
             opening = learned_opening(self.question, self._widest(evidence), None)
             return Start(checks, opened_with(opening, AGENT), assumptions=assumed)
         cited = records.cited.union(*(read_by(query.sql, view) for query in records.queries))
-        if none := unanswerable(records, evidence.references, self.recover.holding, self.recorder):
+        if none := unanswerable(records, view.references, self.recover.holding, self.recorder):
             return Start(checks, records=records, cited=cited, settled=none)
         can_ask = self.options.ask_user is not None
         draft = run_draft(records, view, self.statements, checks.verification, self.recorder, can_ask)

@@ -133,13 +133,13 @@ class Shorthand:
         }
 
 
-def shortened(view: EvidenceView) -> tuple[EvidenceView, Shorthand]:
-    """The view with names for its long expressions, and what they stand for."""
+def shortened(view: EvidenceView, shorthand: Shorthand) -> EvidenceView:
+    """The view with names for its long expressions; what they stand for is added to the shorthand."""
     stored = [column.expression for table in view.tables for column in table.columns if column.kind == "column"]
-    shorthand = Shorthand(taken=frozenset(map(_bare, stored)))
+    shorthand.taken |= frozenset(map(_bare, stored))
     tables = tuple(_table(table, shorthand) for table in view.tables)
     relations = tuple(_relation(relation, shorthand) for relation in view.relations)
-    return dataclasses.replace(view, tables=tables, relations=relations, shorthands=()), shorthand
+    return dataclasses.replace(view, tables=tables, relations=relations, shorthands=())
 
 
 def _table(table: ViewTable, shorthand: Shorthand) -> ViewTable:
