@@ -13,10 +13,10 @@ from typing import Any
 from coset.answering.quoting import cell, one_line
 from coset.environment.family_names import naming_column, relation_name
 from coset.errors import UserError
-from coset.evidence.lookup import resolve
 from coset.routing.cost import cost
 from coset.routing.sql_names import name, table_name
 from coset.state import EvidenceState
+from coset.state.names import resolve
 
 BUDGET = 8_000
 EXAMPLES = 4
