@@ -1,7 +1,7 @@
 """The arbiter's records: what the question means in terms of this environment, one decision each, typed.
 
-In: nothing; these are the types that `parse_records` fills and the agent reads. Out: the records as lines, each under
-the number by which it can be read alone.
+In: nothing; these are the types that `record_form` fills, `record_names` checks, and the agent reads. Out: the records
+as lines, each under the number by which it can be read alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Record(BaseModel):
     @property
     def cited(self) -> tuple[str, ...]:
         """The references it names."""
-        return tuple(getattr(self, "references", ()))
+        single = [getattr(self, key, "") for key in ("reference", "rejected")]
+        return tuple(each for each in [*single, *getattr(self, "references", [])] if each)
 
 
 class Shape(Record):
@@ -47,18 +48,17 @@ class FieldChoice(Record):
     """Which column a word of the question means, and which one it does not."""
 
     meaning: str
-    references: References = []
-    expression: Text = ""
-    rejected: Text = ""
-    """The strongest competitor: its reference, or words."""
+    reference: str
+    expression: Annotated[Text, Field(description="SQL over the column, cleaned where it is dirty")] = ""
+    rejected: Annotated[Text, Field(description="reference of the strongest competitor")] = ""
+    why: Text = ""
 
 
 class JoinRule(Record):
     """How two tables are joined."""
 
-    references: References = []
-    """The relation, or the columns joined."""
-    condition: str
+    references: Annotated[References, Field(description="the relation, or the columns joined", min_length=1)]
+    condition: Annotated[str, Field(description="ON condition")]
     why: Text = ""
 
 
@@ -66,9 +66,8 @@ class Filter(Record):
     """Which rows count: a phrase of the question as a condition over stored values."""
 
     phrase: str
-    references: References = []
-    condition: str
-    """SQL, values exactly as stored."""
+    reference: str
+    condition: Annotated[str, Field(description="SQL condition, values exactly as stored")]
 
 
 class Formula(Record):
@@ -83,18 +82,15 @@ class TextOperation(Record):
     """A fact that stands only in free text."""
 
     operation: Literal["classify", "extract"]
-    references: References = []
-    into: References
-    """Categories, or fields to extract."""
-    about: Text = ""
+    reference: str
+    into: Annotated[References, Field(description="categories, or fields to extract", min_length=1)]
 
 
 class Ambiguity(Record):
     """A question that can be read in more than one way."""
 
     about: str
-    readings: list[str]
-    """The likeliest first."""
+    readings: Annotated[list[str], Field(description="likeliest first", min_length=2)]
     references: References = []
 
 
@@ -143,10 +139,6 @@ class Records(BaseModel):
         for kind in KINDS:
             for number, record in enumerate(getattr(self, kind)):
                 yield f"{kind}[{number}]", record
-
-    def each_decision(self) -> Iterator[Record]:
-        """Every record but the shape."""
-        return (record for place, record in self.each() if place != "shape")
 
     @property
     def cited(self) -> frozenset[str]:

@@ -179,6 +179,34 @@ def joins_of_originals(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("UPDATE join_tables SET is_related = FALSE; DELETE FROM meta WHERE key = 'relations'")
 
 
+def documents_read(connection: duckdb.DuckDBPyConnection) -> None:
+    """What people wrote: document files, their sections, what these name, and the rules they state."""
+    connection.execute(
+        """
+        CREATE TABLE document_files (
+            document VARCHAR PRIMARY KEY, source VARCHAR, path VARCHAR, format VARCHAR, title VARCHAR, token VARCHAR,
+            digest VARCHAR, status VARCHAR, valid_from DATE, valid_to DATE, superseded_by VARCHAR, problem VARCHAR,
+            read_at TIMESTAMP, found VARCHAR
+        );
+        CREATE TABLE sections (
+            reference VARCHAR, document VARCHAR, source VARCHAR, title_path VARCHAR[], position INTEGER, page INTEGER,
+            text VARCHAR, paragraphs VARCHAR[], status VARCHAR, valid_from DATE, valid_to DATE, superseded_by VARCHAR
+        );
+        CREATE TABLE mentions (
+            section_reference VARCHAR, target_reference VARCHAR, words VARCHAR, how VARCHAR, confidence DOUBLE,
+            paragraph INTEGER
+        );
+        CREATE TABLE rules (
+            reference VARCHAR, section_reference VARCHAR, text VARCHAR, scope VARCHAR, about VARCHAR[], status VARCHAR
+        );
+        COMMENT ON TABLE document_files IS 'One row a document; problem says why one could not be read.';
+        COMMENT ON TABLE sections IS 'Pieces of documents under one heading; source is NULL where all are meant.';
+        COMMENT ON TABLE mentions IS 'What a section names: by name, pattern, reading, stored value, or as a source.';
+        COMMENT ON TABLE rules IS 'Sentences that change figures; general ones hold for every question.';
+        """
+    )
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -188,6 +216,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     routing_vectors,
     copies_and_code_lists,
     joins_of_originals,
+    documents_read,
 )
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +21,20 @@ import duckdb
 
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
+from coset.environment.corrections import load_corrections
 from coset.environment.units import Unit, units_of
 from coset.errors import Cancelled, CosetError
 from coset.evidence.changes import remove_gone, units_to_examine
 from coset.evidence.counters import counter_diagnostics
 from coset.evidence.dictionaries import dictionary_documents
-from coset.evidence.documents import file_documents, source_documents
+from coset.evidence.documents.findings import common_words, comprehend_findings
+from coset.evidence.documents.stage import comprehend_documents
 from coset.evidence.examine import Examination, Examined, batches, examine, with_problem
+from coset.evidence.lookup import references
 from coset.evidence.reading import JoinableTable, forget_samples, make_unit_readable, open_connection
 from coset.evidence.work import Spread, over_processes
 from coset.identities.comprehension import RoleSummary, comprehend_identities
-from coset.identities.model import load_model
+from coset.identities.model import VOCABULARY_FILE, load_model
 from coset.relations.copies import COPIES_FOUND, copies_digest, copies_with_originals, find_and_store_copies
 from coset.relations.joins import JoinMemory, join_facts, relate
 from coset.relations.joins.memory import holders_of_column_names
@@ -78,6 +82,11 @@ class Summary:
     seconds: float = 0.0
     roles: RoleSummary = NO_ROLES
     values: ValueIndexSummary | None = None
+    documents: int = 0
+    documents_read: int = 0
+    """Those that were new or changed."""
+    mentions: int = 0
+    rules: int = 0
     encoded: int = 0
     """Tables and columns whose text is new to the routing encoder."""
 
@@ -204,16 +213,10 @@ def examine_tables(run: Run) -> None:
 
 def read_documents(run: Run) -> None:
     """What people wrote about the data: descriptions, hints, files, and the tables that are data dictionaries."""
-    stated: list[dict[str, Any]] = []
-    for name, listing in run.catalogue.listings.items():
-        if listing.problem:
-            continue
-        settings = run.catalogue.sources[name].settings
-        stated += source_documents(settings)
-        for path in settings.documents:
-            with run.passing_over(str(path)):
-                stated += file_documents(name, Path(path), listing.tables)
-    run.state.store_documents(stated)
+    tables_of = {name: listing.tables for name, listing in run.catalogue.listings.items() if not listing.problem}
+    read = comprehend_documents(run.environment, run.state, tables_of, everything=run.settings.everything)
+    run.problems += read.problems
+    run.report(documents=read.documents, documents_read=read.read)
     if run.state.meta(RELATIONS_FOUND) is not None:
         return
     with open_connection() as connection:
@@ -278,6 +281,17 @@ def realise_identities(run: Run) -> None:
     run.report(roles=comprehend_identities(run.state, load_model(run.environment.identities_file)))
 
 
+def find_mentions_and_rules(run: Run) -> None:
+    """What the documents name, and which of their sentences are rules for figures."""
+    corrections = load_corrections(run.environment)
+    vocabulary = Path(str(files("coset.identities").joinpath("weights", VOCABULARY_FILE)))
+    mentions, rules = comprehend_findings(run.state, common_words(vocabulary), corrections)
+    run.report(mentions=mentions, rules=rules)
+    known = {reference.lower() for reference in references(run.state)}
+    wrong = (*corrections.problems, *corrections.unknown(lambda reference: reference.lower() in known))
+    run.problems += [("corrections", str(problem)) for problem in wrong]
+
+
 def build_routing_index(run: Run) -> None:
     """What questions are linked to the data by: values, codes with their labels, and vectors of tables and columns."""
     routing = load_routing_model(load_model(run.environment.identities_file))
@@ -296,6 +310,7 @@ EVIDENCE = (
 STAGES = (
     *EVIDENCE,
     Stage("realising the identities", realise_identities),
+    Stage("reading rules", find_mentions_and_rules),
     Stage("indexing values and words", build_routing_index),
 )
 

@@ -15,14 +15,19 @@ from coset.environment.configuration import FILE_NAME, STATE_FOLDER, check_sourc
 from coset.environment.locations import recognise
 from coset.environment.secrets import REFERENCE, SECRETS_FILE, passwords_of, without_password, write_secret
 from coset.errors import UserError
+from coset.evidence.documents.finding import documents_beside, expand
 from coset.surfaces.command_line.output import json_option, print_json, waiting
-from coset.surfaces.command_line.sources import listings_as_json, show_listings
+from coset.surfaces.command_line.sources import listings_as_json, show_documents, show_listings
 
 HEADER = """\
 # The sources that one question may range over. Each may also have:
-#   description, description_file, hints, include, exclude, schema_only, limits
+#   description, description_file, hints, documents, queries, include, exclude, schema_only, limits
+# `description` and `documents` beside `sources` are about all of them. Entries of `documents` are files, folders or
+# patterns; `!pattern` takes some out again.
 # Secrets are never written here: ${NAME} is taken from the environment or from .coset/secrets.env
 """
+
+Entry = dict[str, str | list[str]]
 
 
 @click.command(name="init")
@@ -54,7 +59,9 @@ def command(context: click.Context, sources: tuple[str, ...], directory: str, fo
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in secrets.items():
         write_secret(folder / STATE_FOLDER / SECRETS_FILE, name, value)
-    text = HEADER + yaml.safe_dump({"sources": entries}, sort_keys=False, allow_unicode=True)
+    beside = _documents(entries, folder)
+    content = {**({"documents": beside} if beside else {}), "sources": entries}
+    text = HEADER + yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     if file.exists():
         file.replace(file.with_suffix(".yaml.bak"))
     part = file.with_suffix(".part")
@@ -69,6 +76,7 @@ def command(context: click.Context, sources: tuple[str, ...], directory: str, fo
         print_json({"file": str(file), "secrets": sorted(secrets), **listings_as_json(catalogue)})
     else:
         show_listings(catalogue)
+        show_documents(catalogue)
         click.echo(f"wrote {file}")
         for name in secrets:
             click.echo(f"kept a password out of it: {name} is in {folder / STATE_FOLDER / SECRETS_FILE}")
@@ -77,9 +85,23 @@ def command(context: click.Context, sources: tuple[str, ...], directory: str, fo
         context.exit(1)
 
 
-def _entries(arguments: tuple[str, ...], folder: Path) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+def _documents(entries: dict[str, Entry], folder: Path) -> list[str]:
+    """Name the folders with documents of each files source in its entry; answers with the documents that lie beside
+    the sources, or in a folder for documents there."""
+    places = {name: folder / str(entry["location"]) for name, entry in entries.items()}
+    own: list[Path] = []
+    for name, place in places.items():
+        if place.is_dir() and (found := expand([str(place)], [], quietly=True)):
+            own.append(place.absolute())
+            entries[name]["documents"] = sorted({_relative(str(path.parent), folder) for path in found})
+    local = [folder, *(place.parent for place in places.values() if place.exists())]
+    beside = [path.absolute() for path in documents_beside(local)]
+    return [_relative(str(path), folder) for path in beside if not any(path.is_relative_to(each) for each in own)]
+
+
+def _entries(arguments: tuple[str, ...], folder: Path) -> tuple[dict[str, Entry], dict[str, str]]:
     """The `sources:` mapping and the secrets taken out of it. Names every problem at once."""
-    entries: dict[str, dict[str, str]] = {}
+    entries: dict[str, Entry] = {}
     secrets: dict[str, str] = {}
     problems: list[str] = []
     for argument in arguments:

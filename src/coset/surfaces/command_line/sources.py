@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import click
 
 from coset.environment.catalogue import Catalogue, SourceListing
 from coset.environment.configuration import load_environment
-from coset.environment.source import Table
+from coset.environment.source import NO_TABLE, Table
 from coset.errors import UserError
+from coset.evidence.documents.finding import FORMATS, find_documents
 from coset.surfaces.command_line.output import cell, console, environment_option, json_option, print_json, size, waiting
 
 SHOWN_TABLES = 200
@@ -40,6 +44,7 @@ def command(
         print_json(listings_as_json(catalogue))
     else:
         show_listings(catalogue)
+        show_documents(catalogue, each=bool(names or tables))
         for listing in catalogue.listings.values():
             if names or tables:
                 _show_tables(listing, with_columns=bool(names))
@@ -62,7 +67,11 @@ def listings_as_json(catalogue: Catalogue) -> dict[str, object]:
                 "tables": [_table_as_json(table) for table in listing.tables],
             }
             for listing in catalogue.listings.values()
-        ]
+        ],
+        "documents": [
+            {"reference": each.reference, "source": each.source, "format": each.format, "file": str(each.path)}
+            for each in find_documents(catalogue.environment).documents
+        ],
     }
 
 
@@ -113,7 +122,27 @@ def show_listings(catalogue: Catalogue) -> None:
         if listing.problem:
             click.echo(f"{listing.name} is unreachable: {cell(listing.problem, 600)}")
         for file, reason in listing.skipped:
+            if reason == NO_TABLE and Path(file).suffix.lower() in FORMATS:
+                continue  # A document: listed as one.
             click.echo(f"{listing.name}: passed over {cell(file)}: {cell(reason, 300)}")
+
+
+def show_documents(catalogue: Catalogue, *, each: bool = False) -> None:
+    """How many documents each source has, and the environment as a whole; `each`: with their names."""
+    found = find_documents(catalogue.environment)
+    owners = [name for name in (*catalogue.listings, None) if any(item.source == name for item in found.documents)]
+    for owner in owners:
+        documents = [item for item in found.documents if item.source == owner]
+        formats = ", ".join(
+            f"{count} {name}" for name, count in Counter(item.format for item in documents).most_common()
+        )
+        click.echo(
+            f"{owner or 'all sources'}: {len(documents):,} document{'s' if len(documents) > 1 else ''} ({formats})"
+        )
+        for item in documents if each else ():
+            click.echo(f"  {cell(item.reference, 200)}")
+    for entry, reason in found.problems:
+        click.echo(f"documents: {cell(entry, 200)}: {cell(reason, 300)}")
 
 
 def _show_tables(listing: SourceListing, *, with_columns: bool) -> None:

@@ -1,17 +1,18 @@
-"""Texts about the data: descriptions, hints, data dictionaries in tables, dbt `schema.yml` files.
+"""What `coset.yaml` says of the environment and its sources, and what dbt's `schema.yml` files say of tables.
 
-In: what the user wrote in `coset.yaml`, and tables that describe other tables. Out: rows for the state's `documents`,
-each with what it is about. Comments of the engines come with their tables; passages of document-like tables too.
+In: settings and files. Out: rows for the state's `documents`, each with what it is about. Comments of the engines come
+with their tables; passages of document-like tables too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from coset.environment.configuration import Environment
 from coset.environment.source import SourceSettings, Table
 from coset.errors import UserError
 from coset.state.objects import Reference
@@ -29,20 +30,19 @@ def source_documents(settings: SourceSettings) -> list[dict[str, Any]]:
     return found
 
 
-def file_documents(source: str, path: Path, tables: Iterable[Table]) -> list[dict[str, Any]]:
-    """A document file of a source: a dbt `schema.yml` by model and column, any other text as a whole."""
+def environment_documents(environment: Environment) -> list[dict[str, Any]]:
+    """What the user said of the environment as a whole."""
+    text = environment.description
+    return [document("description", None, None, "description", "all sources", text, "stated")] if text else []
+
+
+def dbt_documents(source: str, path: Path, tables: Iterable[Table]) -> list[dict[str, Any]]:
+    """What dbt's `schema.yml` says of a source's tables and columns, by their names."""
+    by_name = {table.name.lower(): table for table in tables}
     try:
-        text = path.read_text(encoding="utf-8")
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"source '{source}': cannot read its document '{path.name}'") from error
-    if path.suffix.lower() in {".yml", ".yaml"}:
-        return _dbt_documents(source, path, text, {table.name.lower(): table for table in tables})
-    return [document(f"{source}#{path.name}", None, source, "file", path.name, text, "stated")]
-
-
-def _dbt_documents(source: str, path: Path, text: str, tables: Mapping[str, Table]) -> list[dict[str, Any]]:
-    try:
-        content = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise UserError(f"source '{source}': '{path.name}' is not valid YAML") from error
     content = content if isinstance(content, dict) else {}
@@ -51,7 +51,7 @@ def _dbt_documents(source: str, path: Path, text: str, tables: Mapping[str, Tabl
         models += list((group or {}).get("tables") or [])
     found = []
     for model in models:
-        table = tables.get(str((model or {}).get("name", "")).lower())
+        table = by_name.get(str((model or {}).get("name", "")).lower())
         if table is None:
             continue
         place = Reference(source, table.schema, table.name)

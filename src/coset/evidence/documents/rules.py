@@ -1,0 +1,182 @@
+"""Rules: the sentences of a document that change figures.
+
+In: sections, and what each paragraph names. Out: `Rule`s. A sentence is a rule when it says what counts and what does
+not, what a word means, how something is computed, converted, rounded or dated, which of several systems or fields is
+right, or what a code or format stands for, and speaks of data or business at all. A rule is general when it holds for
+every figure (tests, deletions, currencies, time zones, calendars, rounding), and else about what it names.
+Understands English, German, French, Italian, Spanish and Dutch by their commonest words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from coset.evidence.documents.mentions import Mention
+from coset.evidence.documents.sections import Section
+
+Scope = Literal["general", "particular"]
+LONGEST_RULE = 600
+"""Characters of a paragraph that is kept whole; of a longer one, only its sentences that are rules."""
+MOST_ABOUT = 30
+SURE, LIKELY = 2, 1
+"""Signs that make a sentence a rule: by itself, and beside other rules."""
+RULING = 0.4
+"""The share of a document's paragraphs that are rules, from which on it is a document of rules."""
+SHORT = 25
+"""Characters of a paragraph ("To all departments.") that says nothing of what a document is."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    section: str
+    paragraph: int
+    text: str
+    scope: Scope
+    about: tuple[str, ...]
+
+
+def _cue(words: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + "|".join(words) + r")\b", re.IGNORECASE)
+
+
+_LISTS = yaml.safe_load(Path(__file__).with_name("rule_words.yaml").read_text(encoding="utf-8"))
+_COUNTING, _COMPUTING, _MEANING = _cue(_LISTS["counting"]), _cue(_LISTS["computing"]), _cue(_LISTS["meaning"])
+_TIMING, _PRECEDENCE, _DUTY = _cue(_LISTS["timing"]), _cue(_LISTS["precedence"]), _cue(_LISTS["duty"])
+_BUSINESS, _TALK = _cue(_LISTS["business"]), _cue(_LISTS["talk"])
+_EVERY_FIGURE, _ALL_BELOW = _cue(_LISTS["every_figure"]), _cue(_LISTS["all_below"])
+_GENERAL_TOPICS = tuple(_cue(words) for words in _LISTS["general_topics"].values())
+
+_CODING = re.compile(
+    r"\b\w{1,12}\s*=\s*[\w\"'“]|\b[A-Z0-9]{1,5}\s*\((?:[^)]{3,40})\)|\b\d+\s*(?:digits?|characters?|stellen|chiffres|cifre|letters?)\b|leading zeros?|"
+    r"\bprefix\b|\bsuffix\b|\bcheck digit\b|\bcode[ds]?\b|\bflag(?:ged)?\b|\bmarked\b|\bday before month\b|"
+    r"\b(?:ends?|ending|starts?|starting|beginning) (?:in|with)\b|\bpräfix\b|\bkennzeichen\b|\bschlüssel\b|\bcodes?\b|\bcodici?\w*\b|\bstatut\b|\bstato\b|\bstatus\b",
+    re.IGNORECASE,
+)
+_OF_ITSELF = re.compile(
+    r"^(?:this|diese[rs]?|cette|ce|quest[oa]|deze|est[ea]) (?:\w+ )?(?:version|note|document|circular|memo|guideline|policy|manual|fassung|richtlinie|"
+    r"circulaire|procédure|nota|circolare|versione|procedura|versie)\b.{0,60}\b(?:replaces|supersedes|ersetzt|remplace|annule|sostituisce|reemplaza|vervangt)\b|"
+    r"^(?:in force|valid|gültig|en vigueur|in vigore) (?:from|since|ab|à partir|depuis|dal)\b.{0,30}$|^(?:to|an|à|a) (?:all|alle|tous|tutti)\b.{0,40}$",
+    re.IGNORECASE,
+)
+"""What a document says of itself, not of figures."""
+_DEFINITION = re.compile(r"^(?:[-*•]\s*)?[\"“„«]?[^\W\d][^:.;\n]{2,60}?[\"”“»]?\s*(?::|=|–|—| - )\s+\S")
+_ANAPHORA = re.compile(
+    r"^(?:it|its|they|their|them|this|that|these|those|such|both|the same|er|sie|es|diese[rs]?|il|elle|ils|elles|ce|cela|esso|essa|questi?|queste)\b",
+    re.IGNORECASE,
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|no|nr|vs|incl|excl|approx|resp|ca|z\.b|d\.h|bzw|usw|p\.ex|art|sect|st|dr|mr|inc|ltd)|\b[A-Za-z]|\d)\.$",
+    re.IGNORECASE,
+)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a paragraph, list markers staying with the first."""
+    found: list[str] = []
+    for part in re.split(r"(?<=[.!?])\s+(?=[^a-zàâäéèêëîïôöûüç\s])", " ".join(text.split())):
+        if found and _ABBREVIATION.search(found[-1]):
+            found[-1] += " " + part
+        else:
+            found.append(part)
+    return [each for each in found if each.strip()]
+
+
+def strength(sentence: str, *, named: bool) -> int:
+    """How many signs there are that a sentence changes figures. `named`: it names something of the data."""
+    if len(_WORDS.findall(sentence)) < 3 or sentence.rstrip().endswith("?") or _OF_ITSELF.match(sentence):
+        return 0
+    if not named and (_TALK.search(sentence) or not _BUSINESS.search(sentence)):
+        return 0
+    cues = ((_COUNTING, 2), (_COMPUTING, 1), (_MEANING, 1), (_TIMING, 1), (_PRECEDENCE, 1), (_CODING, 1), (_DUTY, 1))
+    signs = sum(weight for cue, weight in cues if cue.search(sentence))
+    return signs + bool(_DEFINITION.match(sentence)) + named
+
+
+_WORDS = re.compile(r"[^\W\d_]+")
+
+
+def find_rules(
+    sections: Mapping[str, Section], mentions: Iterable[Mention], tables_of: Mapping[str, Sequence[str]]
+) -> list[Rule]:
+    """The rules of one document's sections by their references. `tables_of`: what the document names at all, for rules
+    that name nothing themselves but are about something."""
+    by_place: dict[tuple[str, int], list[Mention]] = {}
+    for mention in mentions:
+        by_place.setdefault((mention.section, mention.paragraph), []).append(mention)
+    judged = {
+        (reference, number): _judged(paragraph, by_place.get((reference, number), ()))
+        for reference, section in sections.items()
+        for number, paragraph in enumerate(section.paragraphs)
+    }
+    ruling = [any(each >= SURE for _, each in parts) for parts in judged.values() if len(parts[0][0]) > SHORT]
+    # In a document most of whose paragraphs are rules, a weaker sign is enough.
+    least = LIKELY if ruling and sum(ruling) >= RULING * len(ruling) else SURE
+    found: list[Rule] = []
+    for reference, section in sections.items():
+        title = " / ".join(section.title_path)
+        titled = by_place.get((reference, -1), [])
+        rules: list[Rule] = []
+        for number in range(len(section.paragraphs)):
+            here = by_place.get((reference, number), [])
+            for text in _texts(judged[reference, number], least):
+                inside = [
+                    each for each in here if each.words.lower() in text.lower() or each.how in {"source", "reading"}
+                ]
+                about = _about(inside) or _about(titled)
+                general = bool(_ALL_BELOW.search(title) or _EVERY_FIGURE.search(title) or _is_general(text))
+                rules.append(Rule(reference, number, text, "general" if general else "particular", about))
+        mostly = 2 * sum(rule.scope == "general" for rule in rules) >= max(len(rules), 3)
+        for rule in rules:
+            names_something = any("/" in reference for reference in rule.about)
+            scope: Scope = "general" if mostly and not names_something else rule.scope
+            about = rule.about if rule.about or scope == "general" else tuple(tables_of.get(reference, ()))[:MOST_ABOUT]
+            found.append(Rule(reference, rule.paragraph, rule.text, scope, about))
+    return found
+
+
+def _about(mentions: Sequence[Mention]) -> tuple[str, ...]:
+    objects = [each.target for each in mentions if each.how != "source"]
+    return tuple(dict.fromkeys(objects or [each.target for each in mentions]))[:MOST_ABOUT]
+
+
+def _judged(paragraph: str, mentions: Sequence[Mention]) -> list[tuple[str, int]]:
+    names = [each.words.lower() for each in mentions if each.how != "source"]
+    return [
+        (part, strength(part, named=any(name in part.lower() for name in names))) for part in sentences(paragraph)
+    ] or [("", 0)]
+
+
+def _texts(parts: Sequence[tuple[str, int]], least: int) -> Iterator[str]:
+    """The rules of a paragraph: the whole of it when it is short and mostly rules, else runs of its sentences."""
+    enough = LIKELY if any(signs >= SURE for _, signs in parts) else least
+    judged = [signs >= enough for _, signs in parts]
+    texts = [part for part, _ in parts]
+    for number in range(1, len(texts)):
+        # A heading of a few words ("Tests.") and what a pronoun leads on are one with their neighbour.
+        leads = _ANAPHORA.match(texts[number]) or len(_WORDS.findall(texts[number - 1])) <= 4
+        if judged[number] and leads:
+            judged[number - 1] = True
+        if judged[number - 1] and _ANAPHORA.match(texts[number]):
+            judged[number] = True
+    whole = " ".join(texts)
+    if any(judged) and len(whole) <= LONGEST_RULE and 2 * sum(judged) >= len(judged):
+        yield whole
+        return
+    run: list[str] = []
+    for part, rule in zip([*texts, ""], [*judged, False], strict=True):
+        if rule and len(" ".join([*run, part])) <= LONGEST_RULE:
+            run.append(part)
+            continue
+        if run:
+            yield " ".join(run)
+        run = [part] if rule else []
+
+
+def _is_general(text: str) -> bool:
+    return bool(_EVERY_FIGURE.search(text)) or any(topic.search(text) for topic in _GENERAL_TOPICS)

@@ -1,0 +1,282 @@
+"""Documents: every format is read, what holds is told from what does not, and what cannot be read stops nothing."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from coset.environment.configuration import load_environment
+from coset.evidence.documents import reader
+from coset.evidence.documents.mentions import NamedTable, Names, Paragraph, find_mentions
+from coset.evidence.documents.reader import read_documents, read_here
+from coset.evidence.documents.rules import find_rules
+from coset.evidence.documents.sections import Section, cut
+from coset.evidence.documents.validity import Dated, judge
+from coset.evidence.work import here
+from coset.state import EvidenceState
+from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
+
+WORD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>{}</w:body></w:document>'
+STYLES = (
+    '<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:style w:styleId="berschrift1">'
+    '<w:name w:val="heading 1"/></w:style></w:styles>'
+)
+
+
+def word_file(path: Path, body: str) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", WORD.format(body))
+        archive.writestr("word/styles.xml", STYLES)
+    return path
+
+
+def paragraph(text: str, style: str | None = None) -> str:
+    properties = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
+    return f"<w:p>{properties}<w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def pdf_file(path: Path, pages: list[list[tuple[str, int]]]) -> Path:
+    """A PDF of lines with their sizes of letters."""
+    objects: list[bytes] = [b"<</Type/Catalog/Pages 2 0 R>>", b"", b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
+    kids = []
+    for lines in pages:
+        height, drawn = 800, []
+        for text, size in lines:
+            height -= 2 * size
+            drawn.append(f"BT /F1 {size} Tf 50 {height} Td ({text}) Tj ET")
+        stream = "\n".join(drawn).encode()
+        objects.append(b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream))
+        content = len(objects)
+        objects.append(
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>"
+            % content
+        )
+        kids.append(len(objects))
+    objects[1] = b"<</Type/Pages/Count %d/Kids[%s]>>" % (len(kids), b" ".join(b"%d 0 R" % kid for kid in kids))
+    text, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(text))
+        text += b"%d 0 obj%s endobj\n" % (number, content)
+    start = len(text)
+    text += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    text += b"".join(b"%010d 00000 n \n" % place for place in places)
+    text += b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start)
+    path.write_bytes(text)
+    return path
+
+
+def test_every_format_is_cut_into_the_same_sections(tmp_path: Path):
+    pytest.importorskip("pypdf")
+    texts = {
+        "a.md": "# Handbook\n\n## Counting\n\nTests **never** count.\n\n- Returns count once.\n",
+        "a.txt": "HANDBOOK\n\n1.1 Counting\n\nTests never\ncount.\n\n- Returns count once.\n",
+        "a.html": "<title></title><h1>Handbook</h1><h2>Counting</h2><p>Tests <b>never</b> count.<script>x()</script>"
+        "<ul><li>Returns count once.</ul>",
+        "a.eml": "Subject: Handbook\nFrom: a@b.c\nContent-Type: text/html\n\n<h2>Counting</h2><p>Tests never count.<p>Returns "
+        "count once.",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    word_file(
+        tmp_path / "a.docx",
+        paragraph("Handbook", "berschrift1") + paragraph("Counting", "Heading2") + paragraph("Tests never count.")
+        + paragraph("Returns count once."),
+    )  # fmt: skip
+    pdf_file(
+        tmp_path / "a.pdf",
+        [[("Handbook", 20), ("Counting", 15), ("Tests never count.", 10), ("- Returns count once.", 10)]],
+    )
+    with zipfile.ZipFile(tmp_path / "a.pptx", "w") as archive:
+        shape = "<p:sp><p:nvSpPr><p:nvPr>{}</p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:txBody></p:sp>"
+        slide = (
+            '<p:sld xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" '
+            'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">{}</p:sld>'
+        )
+        title = '<p:ph type="title"/>'
+        archive.writestr("ppt/slides/slide1.xml", slide.format(shape.format(title, "Handbook")))
+        body = shape.format("", "Tests never count.") + shape.format("", "Returns count once.")
+        archive.writestr("ppt/slides/slide2.xml", slide.format(shape.format(title, "Counting") + body))
+    for path, outcome in read_documents(sorted(tmp_path.iterdir())):
+        assert not isinstance(outcome, str), (path, outcome)
+        last = cut(outcome, path.name)[-1]
+        assert [title.removeprefix("1.1 ").lower() for title in last.title_path] == ["handbook", "counting"], path
+        assert [text.removeprefix("- ") for text in last.paragraphs] == ["Tests never count.", "Returns count once."], (
+            path
+        )
+
+
+def test_hostile_and_damaged_documents_are_named_and_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("pypdf")
+    bomb = word_file(tmp_path / "bomb.docx", paragraph("x" * 3_000_000))
+    monkeypatch.setattr("coset.evidence.documents.office_formats.MOST_UNPACKED_BYTES", 1_000_000)
+    assert "unpacks to more than" in read_here(bomb)
+    with zipfile.ZipFile(tmp_path / "entities.docx", "w") as archive:
+        archive.writestr("word/document.xml", '<!DOCTYPE x [<!ENTITY a "aaaa">]>' + WORD.format(paragraph("&a;&a;")))
+    assert "document type" in read_here(tmp_path / "entities.docx")
+    (tmp_path / "locked.docx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    assert "encrypted" in read_here(tmp_path / "locked.docx")
+    pdf_file(tmp_path / "scanned.pdf", [[], []])
+    assert "scanned" in read_here(tmp_path / "scanned.pdf")
+    (tmp_path / "damaged.pdf").write_bytes(b"%PDF-1.4\nnothing")
+    assert "damaged" in read_here(tmp_path / "damaged.pdf")
+    import pypdf
+
+    writer = pypdf.PdfWriter()
+    writer.add_blank_page(100, 100)
+    writer.encrypt("secret", algorithm="RC4-128")
+    writer.write(tmp_path / "secret.pdf")
+    assert "encrypted" in read_here(tmp_path / "secret.pdf")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "fine.txt").write_text("All is well.")
+    monkeypatch.setattr(reader, "MOST_BYTES", 1_000)
+    outcomes = dict(read_documents([tmp_path / "bomb.docx", tmp_path / "empty.txt", tmp_path / "fine.txt"]))
+    assert "larger than" in str(outcomes[tmp_path / "bomb.docx"])
+    assert outcomes[tmp_path / "empty.txt"] == "is empty"
+    assert not isinstance(outcomes[tmp_path / "fine.txt"], str)
+    os.mkfifo(tmp_path / "pipe.txt")
+    assert "not a regular file" in str(dict(read_documents([tmp_path / "pipe.txt"]))[tmp_path / "pipe.txt"])
+
+
+def test_a_document_that_takes_too_long_ends_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a.md").write_text("# Slow\n\nText.")
+    (tmp_path / "b.md").write_text("# Fine\n\nText.")
+    reading = read_documents([tmp_path / "a.md", tmp_path / "b.md"], seconds=0.0)
+    monkeypatch.setattr(reader, "START_SECONDS", 0.0)
+    assert "within 0 seconds" in str(next(reading)[1])
+    monkeypatch.setattr(reader, "START_SECONDS", 60.0)
+    assert not isinstance(next(reading)[1], str)
+
+
+def dated(name: str, title: str, text: str = "") -> Dated:
+    return Dated(f"docs/{name}", name, title, (Section((title,), 0, (text,)),))
+
+
+def test_what_holds_is_told_from_what_was_replaced():
+    judged = judge(
+        [
+            dated("manual_v5.docx", "Manual - version 5 (March 2020)"),
+            dated("manual_v6.docx", "Manual - version 6 (January 2024)", "Gültig ab 1. Februar 2024."),
+            dated("guide_2.txt", "GUIDE 2 FOR ASSESSORS"),
+            dated("guide_3.md", "Guide 3 for assessors (replaces guide 2)"),
+            dated("circular_2018-03.txt", "Circular 2018-03"),
+            dated("circular_2021-01.txt", "Circular 2021-01", "About something else."),
+            dated("circular_2023-07.txt", "Circular 2023-07", "The naming laid down in circular 2018-03 is given up."),
+            dated("note.md", "Note", "Cette note est remplacée par la note 12. En vigueur depuis le 3 mai 2020."),
+            dated("regeln_entwurf.md", "Regeln", "Alle Zahlen in Euro."),
+            dated("terms_old.txt", "Terms of payment"),
+            dated("travel_2022.md", "Travel policy 2022"),
+            dated("travel_2024.md", "Travel policy 2024"),
+            dated("minutes_2024-01.md", "Minutes of January 2024"),
+            dated("minutes_2024-02.md", "Minutes of February 2024"),
+        ]
+    )
+    superseded = {
+        reference.split("/")[1]: each.superseded_by for reference, each in judged.items() if each.status == "superseded"
+    }
+    assert superseded == {
+        "manual_v5.docx": "docs/manual_v6.docx",
+        "guide_2.txt": "docs/guide_3.md",
+        "circular_2018-03.txt": "docs/circular_2023-07.txt",
+        "note.md": None,
+        "terms_old.txt": None,
+        "travel_2022.md": "docs/travel_2024.md",
+    }
+    assert judged["docs/regeln_entwurf.md"].status == "draft"
+    assert str(judged["docs/manual_v6.docx"].valid_from) == "2024-02-01"
+    assert str(judged["docs/note.md"].valid_from) == "2020-05-03"
+
+
+NAMES = Names(
+    tables=[
+        NamedTable(
+            "erp/vbrk", "erp", None, "vbrk", columns=(("fkart", "erp/vbrk.fkart"), ("status", "erp/vbrk.status"))
+        ),
+        NamedTable("erp/vbrk_bak", "erp", None, "vbrk_bak", True, (("fkart", "erp/vbrk_bak.fkart"),)),
+        NamedTable(
+            "crm/orders", "crm", None, "orders", columns=(("status", "crm/orders.status"), ("date", "crm/orders.date"))
+        ),
+    ],
+    sources={"erp": "The ERP.", "crm": "The sales system."},
+    readings=[("erp/vbrk", "billing document headers")],
+    values=[("F2", "erp/vbrk.fkart"), ("F2", "erp/vbrk_bak.fkart"), ("Paid in full", "crm/orders.status")],
+    is_word=lambda word: word.lower() in {"orders", "status", "date"},
+)
+
+
+def test_a_common_word_is_no_mention_unless_it_is_written_as_a_name():
+    def mentioned(text: str) -> set[str]:
+        return {each.target for each in find_mentions([Paragraph("d#1", 0, text, "d")], NAMES) if each.how != "source"}
+
+    assert mentioned("The status of orders depends on the date.") == set()
+    assert mentioned("The table orders holds them.") == {"crm/orders"}
+    assert mentioned("Take fkart from vbrk.") == {"erp/vbrk", "erp/vbrk.fkart"}
+    assert mentioned("In VBRK the field status is 1.") == {"erp/vbrk", "erp/vbrk.status"}
+    assert mentioned("Billing type F2 is an invoice.") == {"erp/vbrk.fkart"}
+    assert mentioned("Those that are paid in full.") == {"crm/orders.status"}
+    assert mentioned("The header of each billing document.") == {"erp/vbrk"}
+
+
+def test_rules_are_told_from_talk_and_general_ones_from_particular_ones():
+    section = Section(
+        ("Handbook",), 0,
+        (
+            "Welcome to the team. The coffee is on the third floor.",
+            "Test customers are left out of every figure.",
+            "An invoice counts on the day it was posted (vbrk), not on the day it was sent.",
+            "Toutes les dates sont en heure de Bruxelles ; les montants sont arrondis.",
+            "The canteen opens at noon.",
+        ),
+    )  # fmt: skip
+    mentions = find_mentions(
+        [Paragraph("d#1", number, text, "d") for number, text in enumerate(section.paragraphs)], NAMES
+    )
+    rules = find_rules({"d#1": section}, mentions, {})
+    assert [(rule.paragraph, rule.scope) for rule in rules] == [(1, "general"), (2, "particular"), (3, "general")]
+    assert rules[1].about == ("erp/vbrk",)
+
+
+def test_documents_are_found_read_once_and_read_again_when_they_change(tmp_path: Path):
+    data, docs = tmp_path / "data", tmp_path / "data" / "docs"
+    docs.mkdir(parents=True)
+    (data / "orders.csv").write_text("id,status\n1,a\n2,b\n")
+    (docs / "rules.md").write_text("# Rules\n\nCancelled orders never count.")
+    word_file(docs / "broken.docx", "<unclosed>")
+    (tmp_path / "house.txt").write_text("House rules\n\nAmounts are given in euro.")
+    (tmp_path / "coset.yaml").write_text(
+        "description: A shop.\ndocuments: [house.txt, missing/*.md]\nsources:\n  shop: {location: data}\n"
+    )
+    environment = load_environment(tmp_path)
+
+    def run():
+        return comprehend(environment, Settings(spread=here), stages=EVIDENCE)
+
+    summary = run()
+    assert (summary.documents, summary.documents_read) == (3, 3)
+    assert summary.relations == 0
+    problems = dict(summary.problems)
+    assert "damaged" in problems["shop/docs/broken.docx"]
+    assert problems[str(tmp_path / "missing/*.md")] == "there is no such document"
+    with EvidenceState.read(environment.state_folder) as state:
+        rows = state.rows("SELECT reference, source, text FROM sections ORDER BY reference")
+        assert [(row["reference"], row["source"]) for row in rows] == [
+            ("house.txt#1", None),
+            ("shop/docs/rules.md#1", "shop"),
+        ]
+        assert state.rows("SELECT text FROM documents WHERE kind = 'description'") == [{"text": "A shop."}]
+    assert run().documents_read == 0
+    (docs / "rules.md").write_text("# Rules\n\nCancelled orders count twice.")
+    (tmp_path / "house.txt").unlink()
+    (tmp_path / "coset.yaml").write_text(
+        "sources:\n  shop: {location: data, hints: [be careful], documents: ['!data/docs/b*']}\n"
+    )
+    environment = load_environment(tmp_path)
+    summary = run()
+    assert (summary.documents, summary.documents_read) == (1, 1)
+    with EvidenceState.read(environment.state_folder) as state:
+        assert [row["text"] for row in state.rows("SELECT text FROM sections")] == ["Cancelled orders count twice."]
+        assert [
+            row["text"] for row in state.rows("SELECT text FROM documents WHERE kind IN ('hint', 'description')")
+        ] == ["be careful"]
