@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from report import report
 
 from coset.identities.model import load_model
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.identities.realise import realise_environment
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 
 PER_TABLE = 20
 WORDS = (

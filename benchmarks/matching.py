@@ -45,8 +45,8 @@ from coset.identities.matching import (
     shipped_settings,
 )
 from coset.identities.model import load_model
-from coset.identities.observed import ObservedTable
-from coset.identities.words import words_of
+from coset.readings.observed import ObservedTable
+from coset.readings.words import words_of
 from coset.routing.model import load_routing_encoder
 from coset.training.objects import TrainingSet, disguise_tables, read_training_set
 

@@ -17,7 +17,7 @@ from coset.errors import CosetError
 from coset.identities import realise
 from coset.identities.inventory import load_inventory
 from coset.identities.model import load_model
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 from coset.use_cases.comprehend import EVIDENCE, comprehend

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from coset.identities import features
 from coset.identities.features import NUMBER_NAMES, features_of, neighbours, numbers_of, text_of
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
-from coset.identities.value_patterns import PATTERNS, numbers_in, pattern_shares, present
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.value_patterns import PATTERNS, numbers_in, pattern_shares, present
 
 LONGEST_TEXT = 8_000
 """No object's text is longer, whatever its names, descriptions and samples are."""

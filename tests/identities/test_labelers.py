@@ -9,8 +9,8 @@ import pytest
 from coset.identities.inventory import shipped_inventory
 from coset.identities.labelers import LABELERS
 from coset.identities.lexicon import Lexicon
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 from coset.identities.signals import Look, Signal
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 
 INVENTORY = shipped_inventory()
 LEXICON = Lexicon(INVENTORY)

@@ -255,7 +255,7 @@ def test_weights_of_another_version_are_refused(tmp_path: Path) -> None:
 
 def test_schema_only_sources_show_no_value_to_the_features(tmp_path: Path) -> None:
     from coset.identities.features import features_of
-    from coset.identities.observe import observe
+    from coset.readings.observe import observe
 
     write_environment(tmp_path)
     (tmp_path / "coset.yaml").write_text("sources:\n  shop: {location: shop.db, schema_only: true}\n")

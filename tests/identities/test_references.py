@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from coset.identities.observed import ObservedColumn, ObservedTable
 from coset.identities.references import pointing_words, referred_tables, table_words
+from coset.readings.observed import ObservedColumn, ObservedTable
 
 
 def table(name: str, *columns: ObservedColumn | str) -> ObservedTable:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.routing.anchors import AnchorIndex, find_anchors
 from coset.routing.anchors.hashed_texts import HashedTexts, Words, hashes_of, joined_hashes, sums_of
 from coset.routing.anchors.label_texts import label_pairs, listed_pairs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coset.errors import CosetError
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.routing.index import RoutingIndex, build_index
 from coset.routing.model import load_ranker, load_routing_model, save_ranker
 from coset.routing.question import encode_question

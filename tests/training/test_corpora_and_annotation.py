@@ -11,7 +11,7 @@ import pytest
 
 from coset.errors import UserError
 from coset.identities.inventory import shipped_inventory
-from coset.identities.words import words_of
+from coset.readings.words import words_of
 from coset.training.annotation import FOLDER, read_annotation, split_databases
 from coset.training.corpora import SCHEMAS, read_environments
 from coset.training.disguise import (

@@ -10,7 +10,7 @@ import pytest
 from coset.errors import UserError
 from coset.identities.inventory import COORDINATES
 from coset.identities.model import IdentityModel, load_model
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.training.annotation import Key, Labelled, Part
 from coset.training.corpora import Question
 from coset.training.objects import TrainingObject, TrainingSet

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from coset.identities.certificates import drift_bound, keeps_assignment
 from coset.identities.inventory import COORDINATES, Coordinate
 from coset.identities.model import IdentityModel
-from coset.identities.observe import observe
 from coset.identities.prototypes import assign, distances
 from coset.identities.realise import (
     Embedded,
@@ -25,6 +24,7 @@ from coset.identities.realise import (
     realise_coordinate,
 )
 from coset.identities.store import IdentityStore
+from coset.readings.observe import observe
 from coset.state import EvidenceState
 
 

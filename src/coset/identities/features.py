@@ -12,11 +12,11 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, TypeFamily
 from coset.identities.references import referred_tables
 from coset.identities.text_encoder import ObjectTexts
-from coset.identities.value_patterns import PATTERNS, numbers_in, pattern_shares, present
-from coset.identities.words import readable
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, TypeFamily
+from coset.readings.value_patterns import PATTERNS, numbers_in, pattern_shares, present
+from coset.readings.words import readable
 
 LONGEST_NAME, LONGEST_DESCRIPTION, SHOWN_SAMPLES, LONGEST_SAMPLE, SHOWN_NEIGHBOURS = 120, 90, 3, 20, 2
 LONGEST_TABLE_DESCRIPTION, SHOWN_COLUMNS = 300, 30

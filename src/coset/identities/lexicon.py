@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from coset.identities.inventory import Coordinate, Inventory
-from coset.identities.words import singular, spelled_out
+from coset.readings.words import singular, spelled_out
 
 Phrase = tuple[str, ...]
 

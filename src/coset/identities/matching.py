@@ -25,12 +25,12 @@ from coset.errors import UserError
 from coset.identities.inventory import COORDINATES, Coordinate
 from coset.identities.json_lines import json_lines
 from coset.identities.model import IdentityModel
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 from coset.identities.prototypes import Array
 from coset.identities.realise import realise_environment
 from coset.identities.text_encoder import TextEncoder
-from coset.identities.value_patterns import present
-from coset.identities.words import singular, spelled_out
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
+from coset.readings.value_patterns import present
+from coset.readings.words import singular, spelled_out
 
 FEATURES = ("role", "attribute", "embedding", "meaning", "all words", "spelling", "values")
 

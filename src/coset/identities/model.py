@@ -22,9 +22,9 @@ from coset.identities.encoder_arrays import arrays_of, committee_of, restored, r
 from coset.identities.features import NUMBER_NAMES, features_of
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory, load_inventory
 from coset.identities.label_model import LabelModel
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.identities.prototypes import Array, Calibration, Prior, RealisationSettings, memberships
 from coset.identities.text_encoder import LONGEST_TABLE, TextEncoder, encode_in_tables
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 
 VERSION = 4
 MODEL_FILE, TENSOR_FILE, TEXT_FILE, TABLE_FILE, VOCABULARY_FILE, WORDS_FILE = (

@@ -20,11 +20,11 @@ from coset.identities.label_model import signed_evidence
 from coset.identities.labelers import LABELERS
 from coset.identities.lexicon import Lexicon
 from coset.identities.model import CoordinateModel, IdentityModel
-from coset.identities.observed import ObservedEnvironment
 from coset.identities.prototypes import Array, PrototypeBank, assign, cap_support, distances, realise
 from coset.identities.signals import Look, Signal
 from coset.identities.teaching import Taught, learn
 from coset.identities.text_encoder import ObjectTexts, encode_in_tables
+from coset.readings.observed import ObservedEnvironment
 
 
 @dataclass(frozen=True)

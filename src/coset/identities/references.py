@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 
-from coset.identities.observed import ObservedTable
-from coset.identities.words import readable, singular
+from coset.readings.observed import ObservedTable
+from coset.readings.words import readable, singular
 
 POINTING = frozenset(
     ("id", "ids", "key", "code", "number", "no", "num", "nbr", "uuid", "guid", "name", "ref", "fk", "sk", "pk", "sid")

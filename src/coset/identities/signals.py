@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from coset.identities.inventory import Coordinate, Inventory
 from coset.identities.lexicon import Lexicon
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.identities.observed import ObservedEnvironment
-from coset.identities.words import words_of
+from coset.readings.observed import ObservedEnvironment
+from coset.readings.words import words_of
 from coset.routing.lexical import Scores
 
 Order = NDArray[np.int64]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coset.identities.inventory import Coordinate
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, TypeFamily
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, TypeFamily
 from coset.routing.blending import trust_in_names
 from coset.routing.schema_texts import column_text, table_text
 from coset.routing.word_index import JointWordIndex, WordIndex, stems_of

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from coset.identities.inventory import Coordinate
-from coset.identities.observe import observe
-from coset.identities.observed import ObservedEnvironment
 from coset.identities.store import IdentityStore
 from coset.identities.text_encoder import WIDTH
+from coset.readings.observe import observe
+from coset.readings.observed import ObservedEnvironment
 from coset.routing.index import Encoder, RoutingIndex, Vectors, build_index
 from coset.routing.schema_texts import column_text, table_text
 from coset.state import EvidenceState

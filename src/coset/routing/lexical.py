@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.identities.observed import ObservedEnvironment
+from coset.readings.observed import ObservedEnvironment
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.word_index import stems_of
 from coset.state import EvidenceState

@@ -20,7 +20,7 @@ import duckdb
 from coset.environment.family_names import ACROSS_SCHEMAS, naming_column, relation_name
 from coset.errors import UserError
 from coset.identities.inventory import Coordinate
-from coset.identities.words import words_of
+from coset.readings.words import words_of
 from coset.routing.facts import (
     ColumnFacts,
     DocumentFacts,

@@ -14,7 +14,7 @@ from typing import Any
 
 from coset.errors import UserError
 from coset.identities.json_lines import json_lines
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 
 Key = tuple[str, str]
 """A database: corpus and name."""

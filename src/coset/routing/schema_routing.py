@@ -15,8 +15,8 @@ import numpy as np
 
 from coset.identities.inventory import Coordinate
 from coset.identities.model import IdentityModel
-from coset.identities.observed import ObservedEnvironment, ObservedTable
 from coset.identities.realise import realise_environment
+from coset.readings.observed import ObservedEnvironment, ObservedTable
 from coset.routing.anchors import AnchorIndex, find_anchors
 from coset.routing.blending import blended
 from coset.routing.index import RoutingIndex, Vectors, build_index

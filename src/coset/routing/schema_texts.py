@@ -6,8 +6,8 @@ of names and meanings, seldom of neighbours and samples; those are for the ancho
 
 from __future__ import annotations
 
-from coset.identities.observed import ObservedColumn, ObservedTable
-from coset.identities.words import words_of
+from coset.readings.observed import ObservedColumn, ObservedTable
+from coset.readings.words import words_of
 
 LONGEST_NAME, LONGEST_DESCRIPTION, SHOWN_COLUMNS = 60, 80, 12
 

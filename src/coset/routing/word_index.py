@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.identities.words import singular, spelled_out
+from coset.readings.words import singular, spelled_out
 
 COMMON = frozenset((
     "a", "about", "above", "after", "all", "also", "among", "an", "and", "any", "are", "as", "at", "away", "be",

@@ -207,6 +207,24 @@ def documents_read(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def readings(connection: duckdb.DuckDBPyConnection) -> None:
+    """What each reader says a table, column or nested path is, in plain words; the best of each object is a view."""
+    connection.execute(
+        """
+        CREATE TABLE readings (
+            reference VARCHAR, table_reference VARCHAR, name VARCHAR, meaning VARCHAR, synonyms VARCHAR[],
+            reader VARCHAR, confidence DOUBLE, source VARCHAR
+        );
+        CREATE VIEW best_readings AS SELECT * FROM readings QUALIFY row_number() OVER (
+            PARTITION BY reference ORDER BY reader = 'person' DESC, confidence DESC, list_position(
+                ['person', 'agent', 'model', 'comment', 'document', 'sql', 'lexicon', 'words', 'abbreviations'], reader
+            ), source
+        ) = 1;
+        COMMENT ON TABLE readings IS 'What each reader says an object is; best_readings has one row an object.';
+        """
+    )
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -217,6 +235,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     copies_and_code_lists,
     joins_of_originals,
     documents_read,
+    readings,
 )
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from coset.identities.features import numbers_of, text_of
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import CoordinateModel, IdentityModel
-from coset.identities.observed import ObservedColumn
 from coset.identities.prototypes import RealisationSettings, distances, joint, memberships, realise
 from coset.identities.text_encoder import ObjectTexts, TextEncoder
+from coset.readings.observed import ObservedColumn
 from coset.training.evaluate import quality
 from coset.training.fit import Database, FitSettings, fit
 from coset.training.identity_stage import Prepared, RecipeSettings, encode_seen, train_coordinate, weigh

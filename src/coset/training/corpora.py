@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from coset.errors import UserError
 from coset.identities.json_lines import json_lines
-from coset.identities.observed import ObservedEnvironment, ObservedTable
+from coset.readings.observed import ObservedEnvironment, ObservedTable
 from coset.routing.schema_files import Key, read_schemas, with_hint
 
 WRITTEN_QUESTIONS = Path(__file__).parent / "annotation" / "questions.jsonl.zst"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from coset.identities.words import ABBREVIATIONS, words_of
+from coset.readings.words import ABBREVIATIONS, words_of
 from coset.training.annotation import FOLDER, tab_separated
 
 Names = Mapping[str, Sequence[str]]

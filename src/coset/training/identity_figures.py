@@ -15,8 +15,8 @@ import numpy as np
 
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import IdentityModel
-from coset.identities.observed import ObservedEnvironment
 from coset.identities.realise import realise_environment
+from coset.readings.observed import ObservedEnvironment
 from coset.training.annotation import FOLDER, Key, read_annotation, tab_separated
 from coset.training.objects import TrainingSet, disguise_tables
 from coset.training.written import INVENTED, RECALLED

@@ -19,10 +19,10 @@ from coset.identities.label_model import LabelModel, fit_label_model, signed_evi
 from coset.identities.labelers import LABELERS
 from coset.identities.lexicon import Lexicon
 from coset.identities.model import CoordinateModel
-from coset.identities.observed import ObservedEnvironment
 from coset.identities.prototypes import Prior, RealisationSettings, distances, realise
 from coset.identities.signals import Look, Signal
 from coset.identities.text_encoder import WIDTH, TextEncoder, encode_in_tables
+from coset.readings.observed import ObservedEnvironment
 from coset.training.annotation import Key
 from coset.training.evaluate import best_calibration, quality
 from coset.training.fine_tune import OF_COLUMNS, OF_TABLES, FineTuneSettings

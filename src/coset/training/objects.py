@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from coset.identities.features import SHOWN_COLUMNS, numbers_of, text_of
 from coset.identities.inventory import Inventory
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.identities.references import referred_tables
 from coset.identities.text_encoder import ObjectTexts
-from coset.identities.words import words_of
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.words import words_of
 from coset.training.annotation import Key, Labelled, Part, read_annotation, split_databases
 from coset.training.corpora import read_environments, read_synonyms
 from coset.training.disguise import PREFIXES, STYLES, rename, shipped_thesaurus

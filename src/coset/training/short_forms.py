@@ -1,8 +1,8 @@
 """The short forms that are read as a word: `python -m coset.training.short_forms --corpus DIR` writes them.
 
-In: the names of training databases. Out: `identities/short_forms.tsv`, for each word that many databases use, the forms
-without vowels and the beginnings of it that mean no other word. A form that databases themselves use, or that is a word
-of English, is left alone: the text encoders have met it.
+In: the names of training databases. Out: `readings/data/trained_short_forms.tsv`, for each word that many databases
+use, the forms without vowels and the beginnings of it that mean no other word. A form that databases themselves use,
+or that is a word of English, is left alone: the text encoders have met it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from coset.identities.inventory import shipped_inventory
-from coset.identities.words import ABBREVIATIONS, SHORT_FORMS_FILE, singular, words_of
+from coset.readings.words import ABBREVIATIONS, SHORT_FORMS_FILE, singular, words_of
 from coset.training.objects import TrainingSet, read_training_set
 
 LEAST_DATABASES, LONG_ENOUGH, LEAST_LETTERS, TIMES = 6, 5, 4, 3

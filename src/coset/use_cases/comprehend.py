@@ -35,6 +35,7 @@ from coset.evidence.reading import JoinableTable, forget_samples, make_unit_read
 from coset.evidence.work import Spread, over_processes
 from coset.identities.comprehension import RoleSummary, comprehend_identities
 from coset.identities.model import VOCABULARY_FILE, load_model
+from coset.readings.comprehension import ReadingSummary, comprehend_readings
 from coset.relations.copies import COPIES_FOUND, copies_digest, copies_with_originals, find_and_store_copies
 from coset.relations.joins import JoinMemory, join_facts, relate
 from coset.relations.joins.memory import holders_of_column_names
@@ -80,6 +81,7 @@ class Summary:
     damaged: tuple[Problem, ...] = ()
     """Files of sources that can be read otherwise, each with the reason why it cannot."""
     seconds: float = 0.0
+    readings: ReadingSummary | None = None
     roles: RoleSummary = NO_ROLES
     values: ValueIndexSummary | None = None
     documents: int = 0
@@ -249,6 +251,11 @@ def find_table_copies(run: Run) -> None:
         run.state.remove_meta(RELATIONS_FOUND)
 
 
+def read_names(run: Run) -> None:
+    """What every table and column is, in plain words."""
+    run.report(readings=comprehend_readings(run.state, run.environment))
+
+
 def propose_joins(run: Run) -> None:
     """Joins that keys declare, values show or names propose, and counters that disagree with the rows they count. Only
     tables that something new must be asked of are read."""
@@ -308,7 +315,9 @@ EVIDENCE = (
     Stage("finding relations", propose_joins),
 )
 STAGES = (
-    *EVIDENCE,
+    *EVIDENCE[:-1],
+    Stage("reading names", read_names),
+    EVIDENCE[-1],
     Stage("realising the identities", realise_identities),
     Stage("reading rules", find_mentions_and_rules),
     Stage("indexing values and words", build_routing_index),

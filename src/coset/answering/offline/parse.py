@@ -9,7 +9,7 @@ from __future__ import annotations
 from coset.answering.offline.parse_conditions import COMPARISONS, FUNCTIONS, NOUNS, Asked, ConditionPlacing, Link, Slots
 from coset.answering.offline.plan import Function, NotSure
 from coset.answering.offline.tokenize import Chunk
-from coset.identities.words import singular
+from coset.readings.words import singular
 
 
 class NamePlacing(ConditionPlacing):

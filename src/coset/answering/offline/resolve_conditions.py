@@ -16,7 +16,7 @@ from coset.answering.offline.plan import AnyOf, Comparison, Condition, Filter, L
 from coset.answering.offline.resolve_names import Names, is_date
 from coset.answering.offline.tokenize import Chunk
 from coset.evidence.column_expressions import column_kind
-from coset.identities.words import singular
+from coset.readings.words import singular
 from coset.routing.facts import ColumnFacts
 
 Placed = tuple[Restriction, Condition]

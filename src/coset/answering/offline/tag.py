@@ -15,7 +15,7 @@ from coset.answering.offline.catalogue import Known, Named, key
 from coset.answering.offline.lexicon import EVENTS, FILLERS, LONGEST, NAMING_WORDS, NUMBERS, OPERATORS
 from coset.answering.offline.plan import NotSure
 from coset.answering.offline.tokenize import Chunk, StoredValue, Words
-from coset.identities.words import singular
+from coset.readings.words import singular
 from coset.routing.anchors.index import AnchorIndex
 from coset.routing.anchors.match_codes import code_sightings
 from coset.routing.anchors.match_names import name_sightings

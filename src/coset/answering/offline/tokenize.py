@@ -12,7 +12,7 @@ from typing import Literal
 from coset.answering.offline.catalogue import Known, Named
 from coset.answering.offline.lexicon import ADJECTIVES, LESS, SEXES, Operator
 from coset.answering.offline.plan import NotSure
-from coset.identities.words import singular
+from coset.readings.words import singular
 from coset.routing.anchors.dates import DateRange
 from coset.routing.anchors.phrases import Phrase, ReadQuestion, Word
 from coset.routing.anchors.text_forms import normalised, plain_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from coset.identities.signals import Labeler, Look, Signal
-from coset.identities.value_patterns import present
+from coset.readings.value_patterns import present
 
 TIMES = ("event_time", "start_time", "end_time", "due_time", "created_time", "updated_time", "birth_date", "death_date")
 TEXTS = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from coset.identities.signals import Labeler, Look, Signal
-from coset.identities.value_patterns import numbers_in, pattern_shares, present
+from coset.readings.value_patterns import numbers_in, pattern_shares, present
 
 MOST = 0.75
 

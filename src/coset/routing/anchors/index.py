@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from coset.identities.observed import ObservedEnvironment
+from coset.readings.observed import ObservedEnvironment
 from coset.routing.anchors.hashed_texts import HashedTexts, Rows
 from coset.routing.anchors.held_values import HeldValues
 from coset.routing.anchors.named_objects import NamedObjects, ObjectList

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.identities.words import singular
+from coset.readings.words import singular
 from coset.routing.anchors.hashed_texts import Postings, Rows, hashes_of, weight_of_one
 from coset.routing.anchors.named_objects import KIND_WEIGHTS, ORIGIN_WEIGHTS, Form, NamedObjects
 from coset.routing.anchors.phrases import Phrase

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.identities.words import singular
+from coset.readings.words import singular
 from coset.routing.anchors.hashed_texts import (
     HashedTexts,
     Hashes,

@@ -6,7 +6,7 @@ told, so nothing is searchable. A column without a reference is called `table.co
 
 from __future__ import annotations
 
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.routing.anchors.index import IndexParts, LabelledCode
 from coset.routing.anchors.label_texts import label_pairs, listed_pairs
 from coset.routing.anchors.text_forms import normalised, plain_words

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.identities.words import singular
+from coset.readings.words import singular
 from coset.routing.anchors.hashed_texts import Hashes, Rows, hashes_of
 from coset.routing.anchors.index import AnchorIndex
 from coset.routing.anchors.phrases import Phrase, ReadQuestion

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from coset.identities.words import ABBREVIATIONS, singular, words_of
+from coset.readings.words import ABBREVIATIONS, singular, words_of
 
 _APART = str.maketrans({letter: " " for letter in map(chr, range(128)) if not letter.isalnum()} | {"&": " and "})
 _WITHOUT_SPACES = re.compile(

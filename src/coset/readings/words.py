@@ -11,7 +11,7 @@ import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
 
-SHORT_FORMS_FILE = Path(__file__).parent / "short_forms.tsv"
+SHORT_FORMS_FILE = Path(__file__).parent / "data" / "trained_short_forms.tsv"
 """Forms without vowels and beginnings of the words that most databases use, where they mean one word alone."""
 _PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 

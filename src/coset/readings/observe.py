@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from coset.identities.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 from coset.state import EvidenceState
 
 MOST_SAMPLES = 12

@@ -1,0 +1,98 @@
+"""The stage of `coset comprehend` that reads: what every table and column is, in plain words.
+
+In: an open state with its evidence, and the environment. Out: readings in the state, and a summary. Nothing is read
+again while names, types, samples, texts and what people said are as they were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coset import __version__
+from coset.environment.configuration import Environment
+from coset.environment.corrections import load_corrections
+from coset.readings.observe import observe
+from coset.readings.observed import ObservedEnvironment
+from coset.readings.offline import read_offline
+from coset.readings.reading import Reading
+from coset.readings.stated import Text
+from coset.readings.store import OFFLINE, SAID, ReadingStore
+from coset.state import EvidenceState
+
+DIGEST = "readings"
+
+
+@dataclass(frozen=True)
+class ReadingSummary:
+    """What the readers made of an environment."""
+
+    objects: int
+    """Tables, columns and nested paths that have a reading."""
+    by_reader: tuple[tuple[str, int], ...]
+    """For how many objects each reader has the best reading."""
+    anew: bool
+    """False where nothing had changed and nothing was read."""
+
+
+def comprehend_readings(state: EvidenceState, environment: Environment) -> ReadingSummary:
+    """Bring the readings of a state up to date with its evidence and with what people said."""
+    store = ReadingStore(state)
+    observed, texts = observe(state), texts_of(state, environment)
+    said = said_readings(state, environment)
+    digest = _digest(observed, texts, said)
+    anew = state.meta(DIGEST) != digest
+    if anew:
+        with state.transaction():
+            store.replace(read_offline(observed, texts), OFFLINE)
+            store.replace(said, SAID)
+            state.set_meta(DIGEST, digest)
+    best = store.all(best=True)
+    counts = Counter(reading.reader for reading in best)
+    return ReadingSummary(len(best), tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))), anew)
+
+
+def texts_of(state: EvidenceState, environment: Environment | None = None) -> list[Text]:
+    """All texts about the data that the state and `coset.yaml` hold."""
+    texts = [
+        Text(row["description"], f"description of {row['source']}", None, row["source"])
+        for row in state.rows("SELECT source, description FROM sources WHERE description IS NOT NULL ORDER BY source")
+    ]
+    if environment is not None and environment.description:
+        texts.append(Text(environment.description, "description in coset.yaml"))
+    for row in state.rows(
+        "SELECT reference, about, kind, title, text FROM documents WHERE text IS NOT NULL AND table_reference IS NULL "
+        "ORDER BY reference"
+    ):
+        texts.append(Text(row["text"], row["title"] or row["reference"], row["about"]))
+    held = {row["table_name"] for row in state.rows("SELECT table_name FROM information_schema.tables")}
+    if "sections" in held:
+        for row in state.rows(
+            "SELECT reference, source, text FROM sections WHERE status IS DISTINCT FROM 'superseded' ORDER BY reference"
+        ):
+            texts.append(Text(row["text"] or "", row["reference"], None, row["source"]))
+    return texts
+
+
+def said_readings(state: EvidenceState, environment: Environment) -> list[Reading]:
+    """What people and agents said in the corrections file of objects that are here."""
+    rows = state.rows(
+        "SELECT reference, reference AS table_reference FROM tables UNION ALL "
+        "SELECT reference, table_reference FROM columns UNION ALL SELECT reference, table_reference FROM paths"
+    )
+    tables = {row["reference"]: row["table_reference"] for row in rows}
+    return [
+        Reading(
+            said.reference, tables[said.reference], said.name, said.meaning or "", tuple(said.synonyms),
+            said.reader, 1.0 if said.reader == "person" else 0.9, "coset.corrections.yaml",
+        )
+        for said in load_corrections(environment).readings
+        if said.reference in tables
+    ]  # fmt: skip
+
+
+def _digest(environment: ObservedEnvironment, texts: Sequence[Text], said: Sequence[Reading]) -> str:
+    whole = repr((__version__, environment.tables, texts, said)).encode("utf-8", "replace")
+    return hashlib.blake2b(whole, digest_size=16).hexdigest()

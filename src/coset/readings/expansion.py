@@ -1,0 +1,311 @@
+"""Names spelled out: `acct_nm` is *account name*, `POLEFFDT` *policy effective date*, `date_debut` *start date*.
+
+In: the pieces of a name and what is known around it (the words of its environment, its type and values, the language
+of its source). Out: the likeliest words with their cost. Each piece may be a word, a listed short form, a word of
+another language, the letters of a longer word in order, or several of these written together; the cheapest way through
+all pieces wins, where words that the environment uses and words that often follow each other are cheap, and a last word
+that the values contradict is dear.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from coset.readings.observed import ObservedColumn
+from coset.readings.value_patterns import pattern_shares, present
+from coset.readings.vocabulary import Language, Vocabulary, content_words, vocabulary
+from coset.readings.words import singular
+
+How = Literal["word", "short form", "language", "guess", "unknown"]
+BEAM, KEPT, LONGEST_PIECE, LONGEST_PHRASE = 8, 5, 26, 3
+TOGETHER = 0.9
+"""What each further part of a piece that is written together costs."""
+_LAST_LETTERS = {"d": ("date", 0.8), "n": ("number", 0.8), "c": ("code", 1.3), "i": ("indicator", 1.3),
+                 "t": ("type", 1.5), "f": ("flag", 1.5), "y": ("year", 1.5)}  # fmt: skip
+_VOWELS = frozenset("aeiou")
+
+DATES = frozenset({"date", "time", "timestamp", "day", "since"})
+NUMBERS = frozenset({
+    "amount", "price", "quantity", "rate", "count", "balance", "cost", "total", "percent", "weight", "limit",
+    "sum", "premium", "fee", "tax", "value", "discount", "volume", "length", "width", "height", "duration",
+    "share", "score", "margin", "salary",
+})  # fmt: skip
+TEXTS = frozenset({
+    "name", "description", "text", "comment", "note", "remark", "title", "address", "street", "city", "email",
+    "label", "subject",
+})  # fmt: skip
+KINDS = frozenset({
+    "flag", "status", "type", "category", "indicator", "gender", "currency", "kind", "class",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """One way to read one piece, or several pieces together."""
+
+    words: tuple[str, ...]
+    cost: float
+    how: How
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The words of a name, in English order."""
+
+    words: tuple[str, ...]
+    cost: float
+    """Per piece: 0 where every piece is a common word."""
+    how: tuple[How, ...]
+    parts: tuple[tuple[str, str], ...]
+    """Each piece as it stands, and what it was read as."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+class Expander:
+    """Spells out the names of one source."""
+
+    def __init__(self, around: Mapping[str, int], language: Language | None = None) -> None:
+        """`around`: how often the environment's own texts and readable names use each word."""
+        self.around, self.language = around, language
+        self._parts: dict[str, tuple[Part, ...]] = {}
+        self._single: dict[str, tuple[Part, ...]] = {}
+
+    @cached_property
+    def words(self) -> Vocabulary:
+        return vocabulary()
+
+    def expand(self, pieces: Sequence[str], column: ObservedColumn | None = None) -> Expansion:
+        """The cheapest way through all pieces."""
+        if not pieces:
+            return Expansion((), 9.0, (), ())
+        paths: list[list[tuple[float, tuple[Part, ...]]]] = [[(0.0, ())], *([] for _ in pieces)]
+        for end in range(1, len(pieces) + 1):
+            found: dict[tuple[str, ...], tuple[float, tuple[Part, ...]]] = {}
+            for begin in range(max(0, end - LONGEST_PHRASE), end):
+                for part in self._spanning(pieces[begin:end]):
+                    for cost, before in paths[begin]:
+                        total = cost + part.cost - self._bonus(before, part)
+                        key = (*(before[-1].words if before else ()), *part.words)
+                        if key not in found or total < found[key][0]:
+                            found[key] = (total, (*before, part))
+            paths[end] = sorted(found.values(), key=lambda item: item[0])[:BEAM]
+        cost, parts = min(paths[-1], key=lambda item: item[0] + self._fit(item[1], column))
+        written = _aligned(pieces, parts)
+        return Expansion(self._ordered(parts), cost / len(parts), tuple(part.how for part in parts), written)
+
+    # How pieces may be read
+
+    def _spanning(self, pieces: Sequence[str]) -> Sequence[Part]:
+        if len(pieces) == 1:
+            return self.parts(pieces[0])
+        found = []
+        joined = " ".join(pieces)
+        if self.language and (english := self.language.words.get(joined)):
+            found.append(Part(tuple(english.split()), 0.2, "language"))
+        return found
+
+    def parts(self, piece: str) -> tuple[Part, ...]:
+        """The ways to read one piece, the cheapest first."""
+        known = self._parts.get(piece)
+        if known is None:
+            ways = list(self._alone(piece))
+            certain = self.words.is_word(piece) and len(piece) > 3
+            if len(piece) >= 4 and not certain and not any(part.how == "language" for part in ways):
+                ways += self._together(piece)
+            ways.append(Part((piece,), 3.0 + 0.8 * len(piece) if piece.isalpha() else 0.3, "unknown"))
+            known = self._parts[piece] = _cheapest(ways)
+        return known
+
+    def _alone(self, piece: str) -> tuple[Part, ...]:
+        """The ways to read a piece as one word or one listed short form."""
+        known = self._single.get(piece)
+        if known is not None:
+            return known
+        ways: list[Part] = []
+        if piece.isalpha():
+            if self.words.is_word(piece) or self.words.is_word(singular(piece)):
+                ways.append(Part((piece,), 0.25 * self._rarity(singular(piece)), "word"))
+            for rank, meaning in enumerate(self.words.short_forms.get(piece, ())):
+                words = tuple(meaning.split())
+                ways.append(Part(words, 0.4 + 0.55 * rank + 0.25 * self._rarity(words[0]), "short form"))
+            if self.language:
+                ways += self._foreign(piece)
+            if len(piece) >= 3 and not any(part.how in ("word", "language") for part in ways):
+                ways += self._guesses(piece)
+        known = self._single[piece] = _cheapest(ways)
+        return known
+
+    def _foreign(self, piece: str) -> list[Part]:
+        language, ways = self.language, list[Part]()
+        if language is None:
+            return ways
+        if english := language.english(piece):
+            ways.append(Part(content_words(english), 0.15 if piece in language.words else 0.5, "language"))
+        if english := language.short_forms.get(piece):
+            ways.append(Part(content_words(english), 0.45, "language"))
+        if compound := language.compound(piece):
+            ways.append(Part(tuple(word for part in compound for word in part.split()), 0.6, "language"))
+        return ways
+
+    def _guesses(self, piece: str) -> list[Part]:
+        """Words whose letters, in order, hold those of the piece: `sbscr` of subscriber."""
+        found = []
+        for word in self.words.by_letter.get(piece[0], ()):
+            if len(word) > len(piece) and (form := _form_cost(piece, word)) is not None:
+                found.append(Part((word,), form + 0.4 * self._rarity(word), "guess"))
+        return sorted(found, key=lambda part: (part.cost, part.words))[:KEPT]
+
+    def _together(self, piece: str) -> list[Part]:
+        """A piece as several parts written together."""
+        if not piece.isalpha() or len(piece) > LONGEST_PIECE:
+            return []
+        paths: list[list[tuple[float, tuple[Part, ...]]]] = [[(0.0, ())], *([] for _ in piece)]
+        for end in range(1, len(piece) + 1):
+            found = []
+            for begin in range(max(0, end - 14), end):
+                text = piece[begin:end]
+                for part in self._piece_within(text, begin > 0 and end == len(piece), len(piece)):
+                    for cost, before in paths[begin]:
+                        more = TOGETHER if before else 0.0
+                        found.append((cost + part.cost + more - self._bonus(before, part), (*before, part)))
+            paths[end] = sorted(found, key=lambda item: item[0])[:BEAM]
+        ways = []
+        for cost, parts in paths[-1][:KEPT]:
+            if len(parts) > 1:
+                how: How = "guess" if any(part.how == "guess" for part in parts) else parts[-1].how
+                how = "short form" if how == "word" and any(p.how == "short form" for p in parts) else how
+                ways.append(Part(tuple(word for part in parts for word in part.words), cost, how))
+        return ways
+
+    def _piece_within(self, text: str, last: bool, whole: int) -> Sequence[Part]:
+        if len(text) == whole:
+            return ()
+        if len(text) == 1:
+            meaning, cost = _LAST_LETTERS.get(text, ("", 0.0)) if last else ("", 0.0)
+            return (Part((meaning,), cost, "guess"),) if meaning else ()
+        ways = self._alone(text)
+        if len(text) == 2:
+            return [Part(p.words, p.cost + 0.3, p.how) for p in ways if p.how != "guess"]
+        # A guess within a longer piece is a guess twice over.
+        return [Part(p.words, p.cost + 0.6, p.how) if p.how == "guess" else p for p in ways]
+
+    # What makes one way likelier
+
+    def _rarity(self, word: str) -> float:
+        near = self.around.get(word, 0) or self.around.get(word + "s", 0)
+        return max(-1.5, self.words.rarity(word) - min(3.5, 0.9 * math.log1p(near)))
+
+    def _bonus(self, before: tuple[Part, ...], part: Part) -> float:
+        """What it saves that these words often follow each other."""
+        if not before:
+            return 0.0
+        count = self.words.pairs.get((before[-1].words[-1], part.words[0]), 0)
+        return min(1.6, 0.35 * math.log1p(count))
+
+    def _fit(self, parts: tuple[Part, ...], column: ObservedColumn | None) -> float:
+        """What it costs that the values contradict the last word, or saves that they fit."""
+        words = self._ordered(parts)
+        return value_fit(words[-1], column) if column is not None and words else 0.0
+
+    def _ordered(self, parts: Sequence[Part]) -> tuple[str, ...]:
+        """The words in English order: *of* languages have the head first."""
+        turned = self.language is not None and self.language.head_first
+        foreign = sum(part.how == "language" for part in parts)
+        chosen = list(parts)
+        if turned and foreign and foreign >= len(parts) / 2 and len(parts) > 1:
+            numbers = [part for part in chosen if part.words[0].isdigit()]
+            chosen = [part for part in reversed(chosen) if not part.words[0].isdigit()] + numbers
+        words: list[str] = []
+        for part in chosen:
+            words += [word for word in part.words if not words or word != words[-1]]
+        return tuple(words)
+
+
+def value_fit(last: str, column: ObservedColumn) -> float:
+    """Below 0 where values and type speak for a last word, above where they speak against it."""
+    family = column.type
+    dated = family in ("date", "time") or _dated(column)
+    if last in DATES:
+        return -1.0 if dated else 1.5 if family in ("flag", "number") or _wordy(column) else 0.4
+    if dated and family in ("date", "time"):
+        return 1.0
+    if last in NUMBERS:
+        return 1.5 if family in ("flag", "date", "time") or _wordy(column) else -0.3 if family == "number" else 0.0
+    if last in TEXTS:
+        return 1.2 if family in ("number", "whole", "flag", "date", "time") else -0.3
+    if last in KINDS and column.distinct is not None and column.rows and column.rows >= 50:
+        return -0.5 if column.distinct <= 30 else 1.0 if column.distinct > 0.5 * column.rows else 0.0
+    return 0.0
+
+
+def _dated(column: ObservedColumn) -> bool:
+    values = present(column.samples)
+    if not values:
+        return False
+    shares = pattern_shares(column.samples)
+    if shares["date"] + shares["stamp"] >= 0.6:
+        return True
+    # Numbers of six to eight digits that are days: 20240131; 1240131, the century first; 124031, by day of the year.
+    whole = [value for value in values if value.isdigit() and 6 <= len(value) <= 8]
+    return len(whole) >= max(2, 0.6 * len(values)) and sum(map(_day_number, whole)) >= 0.7 * len(whole)
+
+
+def _day_number(value: str) -> bool:
+    if len(value) == 6:
+        return value[0] in "01" and 1 <= int(value[3:]) <= 366 and value[1:3] <= "40"
+    month, day = int(value[-4:-2]), int(value[-2:])
+    return (1 <= month <= 12 and 1 <= day <= 31 and (len(value) == 7 or value[:2] in ("19", "20"))) or set(value) == {
+        "9"
+    }
+
+
+def _wordy(column: ObservedColumn) -> bool:
+    values = present(column.samples)
+    return bool(values) and sum(any(c.isalpha() for c in value) for value in values) >= 0.8 * len(values)
+
+
+def _form_cost(piece: str, word: str) -> float | None:
+    """How far a piece is from a word it may stand for; None where it may not."""
+    if word.startswith(piece):
+        return 0.7 if len(piece) >= 4 else 1.1
+    skeleton = word[0] + "".join(letter for letter in word[1:] if letter not in _VOWELS)
+    if piece == skeleton or piece == _undoubled(skeleton):
+        return 0.5
+    if len(piece) < 0.34 * len(word):
+        return None
+    place, last = 0, 0
+    for letter in piece:
+        last = word.find(letter, place)
+        if last < 0:
+            return None
+        place = last + 1
+    if last < 0.4 * len(word):
+        return None
+    missed = sum(letter not in piece for letter in skeleton)
+    return 1.2 + 0.25 * missed + (0.4 if any(letter in _VOWELS for letter in piece[1:]) else 0.0)
+
+
+def _undoubled(text: str) -> str:
+    return "".join(letter for number, letter in enumerate(text) if number == 0 or letter != text[number - 1])
+
+
+def _cheapest(ways: Sequence[Part]) -> tuple[Part, ...]:
+    best: dict[tuple[str, ...], Part] = {}
+    for part in ways:
+        if part.words and (part.words not in best or part.cost < best[part.words].cost):
+            best[part.words] = part
+    return tuple(sorted(best.values(), key=lambda part: (part.cost, part.words))[:BEAM])
+
+
+def _aligned(pieces: Sequence[str], parts: Sequence[Part]) -> tuple[tuple[str, str], ...]:
+    """Pieces beside their words where they are one to one; else the whole name beside all words."""
+    if len(pieces) == len(parts):
+        return tuple((piece, " ".join(part.words)) for piece, part in zip(pieces, parts, strict=True))
+    return ((" ".join(pieces), " ".join(word for part in parts for word in part.words)),)

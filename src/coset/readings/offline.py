@@ -1,0 +1,208 @@
+"""The readers that need no model, put together: what people wrote, the lexicon of systems, the words of names.
+
+In: the observed tables and the texts about them. Out: readings of every table, column and nested path, by every reader
+that has something to say. Nothing is asked of a source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from coset.readings.expansion import Expander, Expansion
+from coset.readings.names import Habits, column_pieces, habits_of, table_pieces
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.reading import Reading, best_readings
+from coset.readings.stated import Text, stated_readings
+from coset.readings.systems import system_readings
+from coset.readings.vocabulary import Language, folds, languages, vocabulary
+from coset.readings.words import singular, words_of
+
+LEAST_FOREIGN, FOREIGN_SHARE, FOREIGN_LEAD = 4, 0.1, 1.3
+LONGEST_NAME = 120
+"""Letters of a name that are read; what is longer is cut."""
+GENERIC = frozenset({
+    "id", "identifier", "number", "name", "code", "type", "status", "text", "description", "date", "key",
+    "label", "title", "kind", "note", "comment", "sequence", "level", "category", "remark", "subtype",
+    "reference", "sort", "position", "flag",
+})  # fmt: skip
+"""Words that say what a column is only together with what its table is about."""
+STRUCTURE = frozenset({
+    "master", "header", "head", "detail", "details", "table", "dimension", "fact", "facts", "history",
+    "reference", "list", "cross", "line", "lines", "item", "items", "data", "record", "records", "log",
+    "archive", "backup", "staging", "temporary", "temp", "copy", "old", "new", "view", "summary", "entry",
+    "entries", "base", "main", "object", "objects", "tab", "file", "extract", "export", "import", "test",
+})  # fmt: skip
+_FIRST = {"dimension": "dimension", "fact": "facts", "reference": "reference list", "staging": "staging table",
+          "temporary": "temporary table", "cross": "cross reference", "lookup": "lookup list"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SourceContext:
+    """What the names of one source are read with."""
+
+    habits: Habits
+    expander: Expander
+    titles: Mapping[str, str]
+    """What tables are called by readers who know more than names."""
+
+
+def read_offline(environment: ObservedEnvironment, texts: Sequence[Text] = ()) -> list[Reading]:
+    """All readings of all offline readers. A text without a name takes that of the best reading that has one."""
+    by_source: dict[str, list[ObservedTable]] = defaultdict(list)
+    for table in environment.tables:
+        by_source[table.source].append(table)
+    found = list(stated_readings(environment, texts))
+    for tables in by_source.values():
+        found += system_readings(tables)
+    titles = {
+        key: each.name for key, each in best_readings(each for each in found if each.name and each.is_table).items()
+    }
+    around = words_around(environment, texts)
+    for source, tables in by_source.items():
+        near = Counter(around)
+        for text in texts:
+            if text.source == source:
+                near.update({word: 2 * count for word, count in _counted(text.text).items()})
+        habits = habits_of(tables)
+        language = language_of(tables, habits)
+        context = SourceContext(habits, Expander(near, language), titles)
+        first = [each for table in tables for each in name_readings(table, context)]
+        # Read again with what was surely read: a short form means in one place what it means in the others.
+        near.update(_surely_read(first))
+        context = SourceContext(habits, Expander(near, language), titles)
+        found += [each for table in tables for each in name_readings(table, context)]
+    return _named(found)
+
+
+def name_readings(table: ObservedTable, context: SourceContext) -> Iterator[Reading]:
+    """What the names of a table and its columns say."""
+    pieces = _cut(table_pieces(table.name[:LONGEST_NAME], context.habits))
+    spelled = context.expander.expand(pieces)
+    words = _turned(spelled.words)
+    yield _reading(table.reference, table.reference, " ".join(words), _row_meaning(words), spelled, table.name)
+    known = context.titles.get(table.reference)
+    title = known or " ".join(words)
+    about = _entity(tuple(title.split()))
+    for column in table.columns:
+        yield _column_reading(table, column, about, title, context)
+
+
+def _entity(words: tuple[str, ...]) -> tuple[str, ...]:
+    """What a table is about, in the singular: *policy* of *policies master*."""
+    entity = tuple(word for word in words if word not in STRUCTURE and not word.isdigit()) or words
+    return (*entity[:-1], singular(entity[-1])) if entity else ()
+
+
+def _row_meaning(words: tuple[str, ...]) -> str:
+    entity = _entity(words)
+    return f"one row is one {' '.join(entity)}" if entity and "history" not in words else ""
+
+
+def _column_reading(
+    table: ObservedTable, column: ObservedColumn, about: tuple[str, ...], title: str, context: SourceContext
+) -> Reading:
+    pieces = _cut(column_pieces(column.name[:LONGEST_NAME], table.reference, context.habits))
+    spelled = context.expander.expand(pieces, column)
+    words = spelled.words
+    own = tuple(word for word in words if word not in about)
+    if words and all(word in GENERIC or word.isdigit() for word in words) and 0 < len(about) <= 3 and own:
+        words = (*about, *words) if words[0] != about[-1] else (*about[:-1], *words)
+    meaning = f"{' '.join(words)} of the {title}" if title and title not in " ".join(words) else ""
+    return _reading(column.reference, table.reference, " ".join(words), meaning, spelled, column.name)
+
+
+def _reading(reference: str, table: str, name: str, meaning: str, spelled: Expansion, written: str) -> Reading:
+    plain = all(how in ("word", "language") for how in spelled.how)
+    unknown = any(
+        how == "unknown" and not piece.isdigit() for how, (piece, _) in zip(spelled.how, spelled.parts, strict=False)
+    )
+    confidence = max(0.1, (0.78 if plain else 0.72) - 0.12 * max(0.0, spelled.cost - 0.4))
+    if "guess" in spelled.how:
+        confidence = min(confidence, 0.55)
+    if unknown:
+        confidence = min(confidence, 0.3)
+    source = ", ".join(f"{piece} = {words}" for piece, words in spelled.parts if piece != words) or written
+    return Reading(
+        reference,
+        table,
+        name or written,
+        meaning,
+        (),
+        "words" if plain else "abbreviations",
+        round(confidence, 3),
+        source,
+    )
+
+
+def language_of(tables: Sequence[ObservedTable], habits: Habits) -> Language | None:
+    """The language other than English of which many words stand in the names of a source."""
+    pieces = {piece for table in tables for piece in table_pieces(table.name, habits)}
+    for table in tables:
+        for column in table.columns:
+            pieces.update(column_pieces(column.name[:LONGEST_NAME], table.reference, habits))
+    known = vocabulary()
+    long = {next(folds(piece)) for piece in pieces if len(piece) >= 4 and piece.isalpha()}
+    strange = [piece for piece in long if not known.is_word(piece)]
+    hits = {
+        code: sum(piece in language.words or language.compound(piece) is not None for piece in strange)
+        for code, language in languages().items()
+    }
+    first, second, *_ = sorted(hits, key=lambda code: (-hits[code], code))
+    enough = hits[first] >= max(LEAST_FOREIGN, FOREIGN_SHARE * len(long))
+    return languages()[first] if enough and hits[first] >= FOREIGN_LEAD * hits[second] else None
+
+
+def words_around(environment: ObservedEnvironment, texts: Sequence[Text]) -> Counter[str]:
+    """How often the environment's texts and readable names use each English word."""
+    found: Counter[str] = Counter()
+    for text in texts:
+        found.update(_counted(text.text))
+    known = vocabulary()
+    names: Counter[str] = Counter()
+    for table in environment.tables:
+        for name in (table.name, *table.names):
+            names.update({word for word in words_of(name[:LONGEST_NAME]) if len(word) > 3 and known.is_word(word)})
+    # What hundreds of columns are called says little more than what ten are called.
+    found.update({word: min(count, 5) for word, count in names.items()})
+    return found
+
+
+def _surely_read(readings: Sequence[Reading]) -> Counter[str]:
+    found = Counter(word for each in readings if each.confidence > 0.6 for word in set(each.name.split()))
+    return Counter({word: min(count, 5) for word, count in found.items()})
+
+
+def _counted(text: str) -> Counter[str]:
+    known = vocabulary()
+    return Counter(word for word in re.findall(r"[a-z]{4,}", text.lower()) if known.is_word(word))
+
+
+def _cut(pieces: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(next(folds(piece)) for piece in pieces[:12])
+
+
+def _turned(words: tuple[str, ...]) -> tuple[str, ...]:
+    """*dimension broker* as *broker dimension*."""
+    if len(words) > 1 and words[0] in _FIRST:
+        rest = words[2:] if words[:2] == ("cross", "reference") else words[1:]
+        return (*rest, *_FIRST[words[0]].split()) if rest else words
+    return words
+
+
+def _named(readings: Sequence[Reading]) -> list[Reading]:
+    best = best_readings(reading for reading in readings if reading.name)
+    found: dict[tuple[str, str, str], Reading] = {}
+    for reading in readings:
+        if not reading.name:
+            other = best.get(reading.reference)
+            if other is None:
+                continue
+            # A text that explains without naming is as sure as the name it is put beside, and a little more.
+            reading = replace(reading, name=other.name, confidence=min(0.95, other.confidence + 0.02))
+        key = (reading.reference, reading.reader, reading.source)
+        if key not in found or reading.confidence > found[key].confidence:
+            found[key] = reading
+    return list(found.values())

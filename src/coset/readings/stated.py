@@ -1,0 +1,156 @@
+"""Readings that people wrote: comments of databases, data dictionaries, dbt, and documents that name a table or column.
+
+In: the observed tables and texts about the data. Out: readings. A text names an object where a line defines it
+(`POLEFFDT  effective date`), where its name stands in brackets after a phrase (`complaints (CMPHDR)`), or where a
+sentence says what is in it (`the payments are in pay.pmt`, `tItm is the part table`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from coset.readings.observed import ObservedEnvironment
+from coset.readings.reading import Reading
+from coset.readings.vocabulary import vocabulary
+
+LONGEST_NAME, LONGEST_MEANING = 6, 240
+COMMENT, DEFINED, BRACKETS, SENTENCE = 0.93, 0.9, 0.84, 0.82
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text about the data. `about` is a reference where it is about one object; `source` where about one source."""
+
+    text: str
+    place: str
+    about: str | None = None
+    source: str | None = None
+
+
+def stated_readings(environment: ObservedEnvironment, texts: Sequence[Text]) -> Iterator[Reading]:
+    """What comments and texts say of objects."""
+    tables = {each.reference: table.reference for table in environment.tables for each in (table, *table.columns)}
+    for table in environment.tables:
+        for each in (table, *table.columns):
+            if each.description.strip():
+                yield _described(each.reference, table.reference, each.description, "comment", COMMENT, "comment")
+    for text in texts:
+        if text.about in tables and text.about is not None:
+            yield _described(text.about, tables[text.about], text.text, "document", COMMENT, text.place)
+    names = _Names(environment)
+    for text in texts:
+        if text.about not in tables:
+            yield from names.read(text)
+
+
+def _described(reference: str, table: str, text: str, reader: str, confidence: float, place: str) -> Reading:
+    name = short_name(text)
+    meaning = " ".join(text.split())[:LONGEST_MEANING]
+    return Reading(
+        reference, table, name, "" if meaning.lower() == name else meaning, (),
+        "comment" if reader == "comment" else "document", confidence if name else confidence - 0.5, place,
+    )  # fmt: skip
+
+
+def short_name(text: str) -> str:
+    """The first clause of a description as a name; empty where it is too long for one."""
+    clause = re.split(r"[.;:(\[\n]|,\s| - | – | \(", text.strip(), maxsplit=1)[0].strip()
+    words = clause.split()
+    while words and words[0].lower() in ("the", "a", "an", "this", "contains", "stores", "holds"):
+        words = words[1:]
+    qualifies = not words or words[0].lower() in _QUALIFYING or (len(words) == 1 and words[0].isupper())
+    return " ".join(words).lower() if len(words) <= LONGEST_NAME and not qualifies else ""
+
+
+_NAME, _WORD = r"[A-Za-z_][\w$.]*[\w$]", r"[A-Za-z][\w'-]*"
+_DEFINITION = re.compile(
+    rf"^[ \t>*#|`\-•]*({_NAME})[`*]*"
+    r"(?:[ \t]{2,}|[ \t]*\|[ \t]*|[ \t]*\t[ \t]*|[ \t]*[:=–—][ \t]+|[ \t]+-[ \t]+)(\S.*)$"
+)
+_BRACKETS = re.compile(rf"((?:{_WORD} ){{0,3}}{_WORD}) \(`?({_NAME})`?\)")
+_ARE_IN = re.compile(
+    rf"(?:^|[.,;:(] ?|\band )(?:the )?((?:{_WORD} ){{0,3}}?{_WORD}?)"
+    rf"(?: (?:are|is|live|lie|stand)(?: kept| stored)?)? in `?({_NAME})`?",
+    re.IGNORECASE,
+)
+_IS_THE = re.compile(
+    r"`?\b([A-Za-z_][\w$.]*)`? (?:is|are|holds?|contains?|has) (?:the |our |all )((?:[\w'-]+ ){0,4}[\w'-]+)"
+)
+
+
+_QUALIFYING = frozenset({
+    "as", "in", "if", "see", "not", "no", "without", "with", "only", "was", "is", "are", "may", "can", "since", "until",
+    "before", "after", "always", "never", "includes", "including", "excluding", "use", "used", "kept", "per",
+    "from", "to",
+})  # fmt: skip
+"""Words with which a remark begins that says how a value is written or used, and not what it is."""
+
+
+class _Names:
+    """The names of objects as texts may write them."""
+
+    def __init__(self, environment: ObservedEnvironment) -> None:
+        self.objects: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+        for table in environment.tables:
+            path = table.reference.replace('"', "").split("/")
+            for written in {table.name.lower(), ".".join(path[1:]).lower(), ".".join(path[-2:]).lower()}:
+                self.objects[written].append((table.reference, table.reference, table.source))
+            for column in table.columns:
+                for written in (column.name.lower(), f"{table.name}.{column.name}".lower()):
+                    self.objects[written].append((column.reference, table.reference, table.source))
+
+    def read(self, text: Text) -> Iterator[Reading]:
+        for line in text.text.splitlines():
+            if (found := _DEFINITION.match(line)) and self._telling(found[1], strict=False):
+                yield from self._said(text, found[1], short_name(found[2]), found[2], DEFINED)
+        flat = " ".join(text.text.split())
+        for pattern, name, phrase, sure in (
+            (_BRACKETS, 2, 1, BRACKETS), (_ARE_IN, 2, 1, SENTENCE), (_IS_THE, 1, 2, SENTENCE),
+        ):  # fmt: skip
+            for found in pattern.finditer(flat):
+                said = _noun(found[phrase])
+                if said and self._telling(found[name], strict=True):
+                    yield from self._said(text, found[name], said, "", sure, tables_only=True)
+
+    def _telling(self, name: str, *, strict: bool) -> bool:
+        """Whether a word of a text is meant as a name: it is one here, and no plain word of the language."""
+        lower = name.lower()
+        plain = vocabulary().is_word(lower) and (strict or not name.isupper())
+        return lower in self.objects and not plain
+
+    def _said(
+        self, text: Text, written: str, name: str, meaning: str, confidence: float, *, tables_only: bool = False
+    ) -> Iterator[Reading]:
+        objects = self.objects[written.lower()]
+        near = [each for each in objects if each[2] == text.source] or objects
+        if tables_only:
+            near = [each for each in near if each[0] == each[1]]
+        shared = confidence if len(near) == 1 else confidence - 0.1
+        cleaned = " ".join(meaning.split())[:LONGEST_MEANING]
+        for reference, table, _ in near[:20]:
+            sure = shared if name else shared - 0.5
+            yield Reading(
+                reference, table, name, "" if cleaned.lower() == name else cleaned, (), "document", sure, text.place
+            )
+
+
+def _noun(phrase: str) -> str:
+    """The last words of a phrase that can be a name; empty where it is none."""
+    words = phrase.lower().split()
+    for number in range(len(words) - 1, -1, -1):
+        if words[number] in _NO_PART:
+            words = words[number + 1 :]
+            break
+    return " ".join(words) if words and len(words) <= LONGEST_NAME and words[-1] not in _NO_PART else ""
+
+
+_NO_PART = frozenset({
+    "the", "a", "an", "of", "in", "on", "at", "by", "for", "with", "and", "or", "to", "from", "is", "are",
+    "was", "were", "be", "that", "which", "this", "these", "those", "it", "its", "our", "your", "their", "all",
+    "one", "each", "see", "table", "tables", "field", "fields", "column", "columns", "called", "named", "take",
+    "use", "only", "not", "as", "also", "than", "when", "where", "there", "here", "if", "then", "so", "but",
+    "into", "out", "up", "down", "over", "under", "about", "between", "like", "put", "kept", "stored",
+})  # fmt: skip

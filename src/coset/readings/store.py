@@ -1,0 +1,88 @@
+"""Where readings live in the state.
+
+In: readings. Out: the same, by reference. Each reader's readings are replaced as a whole, so that one reader's run
+never touches what another one said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from coset.readings.reading import READERS, Reader, Reading
+from coset.state import EvidenceState
+
+OFFLINE: tuple[Reader, ...] = ("comment", "document", "sql", "lexicon", "words", "abbreviations")
+SAID: tuple[Reader, ...] = ("person", "agent")
+_SCHEMA = pa.schema(
+    [("reference", pa.string()), ("table_reference", pa.string()), ("name", pa.string()), ("meaning", pa.string()),
+     ("synonyms", pa.list_(pa.string())), ("reader", pa.string()), ("confidence", pa.float64()),
+     ("source", pa.string())]
+)  # fmt: skip
+
+
+class ReadingStore:
+    """The readings of an open state."""
+
+    def __init__(self, state: EvidenceState) -> None:
+        self.state = state
+
+    def replace(self, readings: Iterable[Reading], readers: Sequence[Reader]) -> None:
+        """Store readings instead of all that these readers said before; forget tables that are gone."""
+        with self.state.transaction():
+            self.state.connection.execute(
+                "DELETE FROM readings WHERE list_contains($1::VARCHAR[], reader) "
+                "OR table_reference NOT IN (SELECT reference FROM tables)",
+                [list(readers)],
+            )
+            self._insert(readings)
+
+    def replace_tables(self, readings: Iterable[Reading], tables: Sequence[str], reader: Reader) -> None:
+        """Store what one reader says of some tables instead of what it said of them before."""
+        with self.state.transaction():
+            self.state.connection.execute(
+                "DELETE FROM readings WHERE reader = $1 AND list_contains($2::VARCHAR[], table_reference)",
+                [reader, list(tables)],
+            )
+            self._insert(readings)
+
+    def _insert(self, readings: Iterable[Reading]) -> None:
+        rows = pa.Table.from_pylist([_row(reading) for reading in readings], schema=_SCHEMA)
+        if rows.num_rows:
+            self.state.connection.register("arriving_readings", rows)
+            self.state.connection.execute("INSERT INTO readings BY NAME SELECT * FROM arriving_readings")
+            self.state.connection.unregister("arriving_readings")
+
+    def all(self, *, best: bool = False) -> list[Reading]:
+        """Every reading, or the best of each object, by reference and then the surest first."""
+        rows = self.state.rows(
+            f"SELECT * FROM {'best_readings' if best else 'readings'} "
+            "ORDER BY table_reference, reference, reader = 'person' DESC, confidence DESC, reader, source"
+        )
+        return [_reading(row) for row in rows]
+
+    def of(self, reference: str) -> list[Reading]:
+        """All readings of one object, the best first."""
+        rows = self.state.rows(
+            "SELECT * FROM readings WHERE reference = $1 "
+            "ORDER BY reader = 'person' DESC, confidence DESC, list_position($2::VARCHAR[], reader)",
+            [reference, list(READERS)],
+        )
+        return [_reading(row) for row in rows]
+
+
+def _row(reading: Reading) -> dict[str, Any]:
+    return {
+        "reference": reading.reference, "table_reference": reading.table_reference, "name": reading.name,
+        "meaning": reading.meaning, "synonyms": list(reading.synonyms), "reader": reading.reader,
+        "confidence": reading.confidence, "source": reading.source,
+    }  # fmt: skip
+
+
+def _reading(row: dict[str, Any]) -> Reading:
+    return Reading(
+        row["reference"], row["table_reference"], row["name"], row["meaning"] or "", tuple(row["synonyms"] or ()),
+        row["reader"], row["confidence"], row["source"] or "",
+    )  # fmt: skip
