@@ -78,11 +78,7 @@ def texts_of(state: EvidenceState, environment: Environment | None = None) -> li
 
 def said_readings(state: EvidenceState, environment: Environment) -> list[Reading]:
     """What people and agents said in the corrections file of objects that are here."""
-    rows = state.rows(
-        "SELECT reference, reference AS table_reference FROM tables UNION ALL "
-        "SELECT reference, table_reference FROM columns UNION ALL SELECT reference, table_reference FROM paths"
-    )
-    tables = {row["reference"]: row["table_reference"] for row in rows}
+    tables = table_of_references(state)
     return [
         Reading(
             said.reference, tables[said.reference], said.name, said.meaning or "", tuple(said.synonyms),
@@ -91,6 +87,15 @@ def said_readings(state: EvidenceState, environment: Environment) -> list[Readin
         for said in load_corrections(environment).readings
         if said.reference in tables
     ]  # fmt: skip
+
+
+def table_of_references(state: EvidenceState) -> dict[str, str]:
+    """The table of every object that can have a reading, by the object's reference."""
+    rows = state.rows(
+        "SELECT reference, reference AS table_reference FROM tables UNION ALL "
+        "SELECT reference, table_reference FROM columns UNION ALL SELECT reference, table_reference FROM paths"
+    )
+    return {row["reference"]: row["table_reference"] for row in rows}
 
 
 def _digest(environment: ObservedEnvironment, texts: Sequence[Text], said: Sequence[Reading]) -> str:

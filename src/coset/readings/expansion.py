@@ -108,7 +108,7 @@ class Expander:
         found = []
         joined = " ".join(pieces)
         if self.language and (english := self.language.words.get(joined)):
-            found.append(Part(tuple(english.split()), 0.2, "language"))
+            found.append(Part(tuple(english.split()), 0.0, "language"))
         return found
 
     def parts(self, piece: str) -> tuple[Part, ...]:

@@ -82,27 +82,21 @@ def name_readings(table: ObservedTable, context: SourceContext) -> Iterator[Read
     pieces = _cut(table_pieces(table.name[:LONGEST_NAME], context.habits))
     spelled = context.expander.expand(pieces)
     words = _turned(spelled.words)
-    yield _reading(table.reference, table.reference, " ".join(words), _row_meaning(words), spelled, table.name)
+    yield _reading(table.reference, table.reference, " ".join(words), spelled, table.name)
     known = context.titles.get(table.reference)
-    title = known or " ".join(words)
-    about = _entity(tuple(title.split()))
+    about = _entity(tuple(known.split()) if known else words)
     for column in table.columns:
-        yield _column_reading(table, column, about, title, context)
+        yield _column_reading(table, column, about, context)
 
 
 def _entity(words: tuple[str, ...]) -> tuple[str, ...]:
     """What a table is about, in the singular: *policy* of *policies master*."""
-    entity = tuple(word for word in words if word not in STRUCTURE and not word.isdigit()) or words
+    entity = tuple(word for word in words if word not in STRUCTURE and not word.isdigit()) or words[:1]
     return (*entity[:-1], singular(entity[-1])) if entity else ()
 
 
-def _row_meaning(words: tuple[str, ...]) -> str:
-    entity = _entity(words)
-    return f"one row is one {' '.join(entity)}" if entity and "history" not in words else ""
-
-
 def _column_reading(
-    table: ObservedTable, column: ObservedColumn, about: tuple[str, ...], title: str, context: SourceContext
+    table: ObservedTable, column: ObservedColumn, about: tuple[str, ...], context: SourceContext
 ) -> Reading:
     pieces = _cut(column_pieces(column.name[:LONGEST_NAME], table.reference, context.habits))
     spelled = context.expander.expand(pieces, column)
@@ -110,11 +104,10 @@ def _column_reading(
     own = tuple(word for word in words if word not in about)
     if words and all(word in GENERIC or word.isdigit() for word in words) and 0 < len(about) <= 3 and own:
         words = (*about, *words) if words[0] != about[-1] else (*about[:-1], *words)
-    meaning = f"{' '.join(words)} of the {title}" if title and title not in " ".join(words) else ""
-    return _reading(column.reference, table.reference, " ".join(words), meaning, spelled, column.name)
+    return _reading(column.reference, table.reference, " ".join(words), spelled, column.name)
 
 
-def _reading(reference: str, table: str, name: str, meaning: str, spelled: Expansion, written: str) -> Reading:
+def _reading(reference: str, table: str, name: str, spelled: Expansion, written: str) -> Reading:
     plain = all(how in ("word", "language") for how in spelled.how)
     unknown = any(
         how == "unknown" and not piece.isdigit() for how, (piece, _) in zip(spelled.how, spelled.parts, strict=False)
@@ -129,7 +122,7 @@ def _reading(reference: str, table: str, name: str, meaning: str, spelled: Expan
         reference,
         table,
         name or written,
-        meaning,
+        "",
         (),
         "words" if plain else "abbreviations",
         round(confidence, 3),

@@ -32,11 +32,14 @@ class Text:
 
 def stated_readings(environment: ObservedEnvironment, texts: Sequence[Text]) -> Iterator[Reading]:
     """What comments and texts say of objects."""
-    tables = {each.reference: table.reference for table in environment.tables for each in (table, *table.columns)}
-    for table in environment.tables:
-        for each in (table, *table.columns):
-            if each.description.strip():
-                yield _described(each.reference, table.reference, each.description, "comment", COMMENT, "comment")
+    tables: dict[str, str] = {}
+    for table, column in environment.objects:
+        reference, described = (table.reference, table.description) if column is None else (
+            column.reference, column.description,
+        )  # fmt: skip
+        tables[reference] = table.reference
+        if described.strip():
+            yield _described(reference, table.reference, described, "comment", COMMENT, "comment")
     for text in texts:
         if text.about in tables and text.about is not None:
             yield _described(text.about, tables[text.about], text.text, "document", COMMENT, text.place)

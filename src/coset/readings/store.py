@@ -48,6 +48,15 @@ class ReadingStore:
             )
             self._insert(readings)
 
+    def replace_objects(self, readings: Sequence[Reading], reader: Reader) -> None:
+        """Store what one reader says of some objects instead of what it said of them before."""
+        with self.state.transaction():
+            self.state.connection.execute(
+                "DELETE FROM readings WHERE reader = $1 AND list_contains($2::VARCHAR[], reference)",
+                [reader, [reading.reference for reading in readings]],
+            )
+            self._insert(readings)
+
     def _insert(self, readings: Iterable[Reading]) -> None:
         rows = pa.Table.from_pylist([_row(reading) for reading in readings], schema=_SCHEMA)
         if rows.num_rows:

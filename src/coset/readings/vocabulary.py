@@ -90,13 +90,18 @@ class Language:
 def languages() -> dict[str, Language]:
     words: dict[str, dict[str, str]] = {code: {} for code in LANGUAGES}
     forms: dict[str, dict[str, str]] = {code: {} for code in LANGUAGES}
+    later: list[tuple[str, str, str]] = []
     for row in _rows("dictionary.tsv"):
         for code, cell in zip(LANGUAGES, row[1:], strict=True):
-            for written in filter(None, cell.split(",")):
+            for place, written in enumerate(filter(None, cell.split(","))):
                 for folded in folds(written):
-                    # A word that means several things means the one that was written first, unless a later one is
-                    # the plain translation (its cell has one word alone).
-                    words[code].setdefault(folded, row[0])
+                    # A word that stands in several rows means the one where it is the first translation.
+                    if place == 0:
+                        words[code].setdefault(folded, row[0])
+                    else:
+                        later.append((code, folded, row[0]))
+    for code, folded, english in later:
+        words[code].setdefault(folded, english)
     for code, form, english in _rows("foreign_short_forms.tsv"):
         for folded in folds(form):
             forms[code].setdefault(folded, english)

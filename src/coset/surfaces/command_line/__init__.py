@@ -19,6 +19,7 @@ COMMANDS = {
     "comprehend": ("comprehend", "Read the environment and build its evidence state; later, only what changed."),
     "show": ("show", "All that is known of a source, table or column, and why."),
     "copies": ("copies", "The tables that are copies of others: backups, loads, archives, trials."),
+    "readings": ("readings", "What tables and columns are, in plain words, and who says so."),
     "relations": ("relations", "The joins that were found, with their expressions and match rates."),
     "identities": ("identities", "The roles that columns play across sources, with their fibers and competitors."),
     "teach": ("teach", "Say which role a table or column plays, or does not; look-alikes follow."),

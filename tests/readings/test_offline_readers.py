@@ -1,0 +1,107 @@
+"""What the readers that need no model make of names, other languages, comments and documents."""
+
+from __future__ import annotations
+
+import pytest
+
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.offline import read_offline
+from coset.readings.reading import Reading, best_readings
+from coset.readings.stated import Text
+
+
+def table(name: str, *columns: str | ObservedColumn, source: str = "s", description: str = "") -> ObservedTable:
+    made = [each if isinstance(each, ObservedColumn) else ObservedColumn(each) for each in columns]
+    reference = f"{source}/{name}"
+    return ObservedTable(
+        name,
+        tuple(
+            ObservedColumn(
+                each.name, each.type, f"{reference}.{each.name}", "", each.description, each.samples,
+                distinct=each.distinct, rows=each.rows,
+            )
+            for each in made
+        ),
+        reference,
+        description=description,
+        source=source,
+    )  # fmt: skip
+
+
+def read(*tables: ObservedTable, texts: tuple[Text, ...] = ()) -> dict[str, Reading]:
+    return best_readings(read_offline(ObservedEnvironment("", tables), texts))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("acct_nm", "account name"),
+        ("strt_dt", "start date"),
+        ("sbscr_id", "subscriber id"),
+        ("custBillAddr", "customer bill address"),
+        ("ordqty", "order quantity"),
+        ("unit_price", "unit price"),
+    ],
+)
+def test_short_forms_are_spelled_out(name: str, words: str) -> None:
+    assert read(table("t1", name))[f"s/t1.{name}"].name == words
+
+
+def test_words_written_together_are_told_apart_with_the_words_of_the_documents() -> None:
+    texts = (Text("A policy is effective from its first day. Every policy has a number.", "handbook"),)
+    assert read(table("x", "POLEFFDT"), texts=texts)["s/x.POLEFFDT"].name == "policy effective date"
+
+
+def test_a_prefix_that_all_columns_of_a_table_share_is_no_word() -> None:
+    tables = (
+        table("ORDMST", "OMCUST", "OMSTAT", "OMDATE", "OMCURR"),
+        table("ITMMST", "IMDESC", "IMPRIC", "IMUNIT", "IMTYPE"),
+    )
+    found = read(*tables)
+    assert found["s/ORDMST.OMCUST"].name == "customer"
+    assert found["s/ITMMST.IMDESC"].name == "item description"
+    assert found["s/ORDMST"].name == "order master"
+
+
+def test_values_decide_between_two_meanings_of_a_short_form() -> None:
+    dates = ObservedColumn("st_dt", "text", samples=("2024-01-05", "2024-02-07", "2023-11-30"))
+    assert read(table("x", dates))["s/x.st_dt"].name.endswith("date")
+
+
+def test_names_of_another_language_are_translated_in_english_order() -> None:
+    found = read(
+        table("factures", "code_client", "date_echeance", "montant_tva", "libelle", "statut"),
+        table("ecritures", "compte", "devise", "solde"),
+    )
+    assert found["s/factures"].name == "invoice"
+    assert found["s/factures.code_client"].name == "client code"
+    assert found["s/factures.date_echeance"].name == "due date"
+    assert found["s/factures.montant_tva"].name == "vat amount"
+    german = read(table("kunden", "kundennummer", "strasse", "rechnungsbetrag", "lieferdatum", "waehrung"))
+    assert german["s/kunden.kundennummer"].name == "customer number"
+
+
+def test_a_comment_wins_over_a_name_and_a_remark_names_nothing() -> None:
+    named = ObservedColumn("x7", "text", description="Reason of the return")
+    remark = ObservedColumn("cust_nm", "text", description="As typed by the clerk")
+    found = read(table("ret", named, remark))
+    assert (found["s/ret.x7"].name, found["s/ret.x7"].reader) == ("reason of the return", "comment")
+    assert found["s/ret.cust_nm"].name == "customer name"
+    assert found["s/ret.cust_nm"].meaning == "As typed by the clerk"
+
+
+def test_documents_that_name_a_table_or_column_read_it() -> None:
+    texts = (
+        Text("The complaints are in CMPHDR, the audits in QAUD.", "description of s", None, "s"),
+        Text("* PLEFDT    effective date of the policy\n* OTHER    nothing\n", "copybook.txt#1"),
+    )
+    found = read(table("CMPHDR", "CMNO"), table("QAUD", "QANO"), table("PLM", "PLEFDT"), texts=texts)
+    assert (found["s/CMPHDR"].name, found["s/CMPHDR"].reader) == ("complaints", "document")
+    assert found["s/QAUD"].name == "audits"
+    assert found["s/PLM.PLEFDT"].name == "effective date of the policy"
+    assert found["s/PLM.PLEFDT"].source == "copybook.txt#1"
+
+
+def test_a_name_that_nothing_knows_keeps_its_letters_and_is_hardly_believed() -> None:
+    found = read(table("zq9x", "xqzv"))["s/zq9x.xqzv"]
+    assert found.confidence <= 0.3

@@ -1,0 +1,48 @@
+"""The lexicon of well-known systems: files that are right, systems that are recognised, chance names that are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coset.errors import UserError
+from coset.readings.observed import ObservedColumn, ObservedTable
+from coset.readings.systems import FOLDER, load_system, recognise, system_readings
+
+
+def table(name: str, *columns: str) -> ObservedTable:
+    reference = f"s/{name}"
+    made = tuple(ObservedColumn(each, reference=f"{reference}.{each}") for each in columns)
+    return ObservedTable(name, made, reference, source="s")
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.tsv")), ids=lambda path: path.stem)
+def test_every_file_that_ships_can_be_read(path: Path) -> None:
+    system = load_system(path)
+    assert system.tables
+    assert all(entry.name == entry.name.strip() for entry in system.items.values())
+
+
+def test_a_system_is_recognised_by_tables_together_with_their_columns() -> None:
+    tables = [
+        table("f0101", "aban8", "abalph", "abat1", "abmcu"),
+        table("f4211", "sddoco", "sddcto", "sdan8", "sditm", "sduorg"),
+        table("f4101_bak2019", "imitm", "imlitm", "imdsc1"),
+    ]
+    found = {reading.reference: reading for reading in system_readings(tables)}
+    assert found["s/f0101"].name == "address book"
+    assert "address number" in found["s/f0101.aban8"].name
+    assert found["s/f4101_bak2019.imitm"].reader == "lexicon"
+
+
+def test_chance_names_prove_nothing() -> None:
+    assert not recognise([table("users", "id", "name"), table("orders", "id", "status"), table("account", "id")])
+    assert not recognise([table("f0101", "a", "b", "c"), table("f4211", "x"), table("f4101", "y")])
+
+
+def test_a_wrong_file_is_refused_with_its_lines(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.tsv"
+    path.write_text("system\tX\tERP\ncolumn\tA\tname\nnonsense\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"line 2: a column before any table; line 3"):
+        load_system(path)
