@@ -19,7 +19,7 @@ from coset.answering.prompt import core_opening
 from coset.answering.recorder import NullRecorder
 from coset.answering.records import Shape
 from coset.answering.results import NamedResults
-from coset.answering.tools import Toolbox
+from coset.answering.tools import Statements, Toolbox
 from coset.errors import UserError
 from coset.session.query_session import QuerySession
 
@@ -39,7 +39,7 @@ class Run:
     def __init__(self, session: QuerySession, *script: Scripted, limits: Limits | None = None, **given: Any) -> None:
         self.results = NamedResults()
         self.toolbox = Toolbox(
-            session, self.results, lambda what, budget=0: f"all about {what}", given.pop("ask_user", None)
+            Statements(session, self.results), lambda what, budget=0: f"all about {what}", given.pop("ask_user", None)
         )
         self.given = given
         self.ledger = Ledger(limits or Limits())

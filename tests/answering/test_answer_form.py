@@ -128,7 +128,7 @@ def test_only_who_can_recover_is_told_to(environment: Environment):
         router=CutRouter(),
     )  # fmt: skip
     arbiter, agent = (wire.requests[number]["messages"][1]["content"] for number in (0, 3))
-    assert "LEFT OUT tables 5; name what you need of it in `missing`\n" in arbiter and "recover" not in arbiter
+    assert "LEFT OUT tables 5; open it by name\n" in arbiter and "recover" not in arbiter
     assert "LEFT OUT tables 5; shown by recover REFERENCE" in agent
 
 

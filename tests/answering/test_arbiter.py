@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from answering.wire_servers import Fail, Say, Scripted, Wire, call
-from coset.answering.arbiter import MOST_REQUESTS, RECORDS_TOOL, Arbitration, arbitrate, tables_outside
+from coset.answering.arbiter import RECORDS_TOOL, Arbitration, arbitrate
 from coset.answering.draft import Draft
+from coset.answering.evidence import Evidence, cited_part, tables_outside
 from coset.answering.model_client import Ledger, ModelClient, Retries
 from coset.answering.models import open_model, parse_model
-from coset.answering.parse_records import RecordsForm, resolved, typed
-from coset.answering.prompt import AGENT, ARBITER, CORE_AGENT, CORE_TOOLS, cited_part, learned_opening
+from coset.answering.parse_records import Names, RecordsForm, read_form, resolved, typed
+from coset.answering.prompt import AGENT, ARBITER, CORE_AGENT, CORE_TOOLS, learned_opening
 from coset.answering.quoting import cell, data_block, grid
 from coset.answering.recorder import NullRecorder
 from coset.answering.records import Records, record_text, records_text
 from coset.answering.results import NamedResults
 from coset.answering.text_operations.tools import TextTools
-from coset.answering.tools import Toolbox
+from coset.answering.tools import Statements, Toolbox
 from coset.routing.cost import cost
-from coset.routing.view import EvidenceView, LeftOut, Passage, ViewColumn, ViewRelation, ViewTable
+from coset.routing.view import DirectoryEntry, EvidenceView, LeftOut, Passage, ViewColumn, ViewRelation, ViewTable
 from coset.routing.view_text import view_text
 
 
@@ -65,12 +68,15 @@ def records_of(given: dict[str, Any]) -> Records:
     return records
 
 
-def decide(wire: Wire, view: EvidenceView = VIEW) -> Arbitration:
+NAMES = Names.of(VIEW, {})
+
+
+def decide(wire: Wire, evidence: Evidence | None = None) -> Arbitration:
     async def run() -> Arbitration:
         opened = await open_model(parse_model(wire.url), 20)
         async with opened.model:
             client = ModelClient(opened, Ledger(), NullRecorder(), Retries(2, 0.01))
-            return await arbitrate("How much was ordered from Bern?", view, view_text(view), client)
+            return await arbitrate("How much was ordered from Bern?", evidence or Evidence(VIEW), client)
 
     return asyncio.run(run())
 
@@ -82,7 +88,7 @@ def with_field(reference: str) -> dict[str, Any]:
 def test_good_records_come_from_one_request_that_holds_question_and_view_only():
     with Wire(call("records", **GOOD)) as wire:
         found = decide(wire)
-    assert found.records is not None and found.requests == 1 and found.refused == ()
+    assert found.records is not None and found.requests == 1 and found.notes == ()
     [request] = wire.requests
     assert [message["role"] for message in request["messages"]] == ["system", "user"]
     user = request["messages"][1]["content"]
@@ -90,19 +96,67 @@ def test_good_records_come_from_one_request_that_holds_question_and_view_only():
     assert [tool["function"]["name"] for tool in request["tools"]] == ["records"]
 
 
-def test_a_record_that_names_something_else_is_refused_and_asked_for_again():
-    with Wire(call("records", **with_field("shop/orders.revenue")), call("records", **GOOD)) as wire:
-        found = decide(wire)
-    assert found.requests == 2 and found.records is not None and len(found.records.fields) == 1
-    assert "shop/orders.revenue" in found.refused[0] and "not in the evidence" in found.refused[0]
-    assert "shop/orders.revenue" in json.dumps(wire.requests[1]["messages"][-1])
-
-
-def test_asking_again_is_bounded_and_what_holds_is_kept():
+def test_a_reference_outside_the_evidence_is_dropped_with_a_note_and_the_rest_is_kept():
     with Wire(call("records", **with_field("shop/orders.revenue"))) as wire:
         found = decide(wire)
-    assert found.requests == len(wire.requests) == MOST_REQUESTS
-    assert found.records is not None and found.records.fields == [] and len(found.records.filters) == 1
+    assert found.requests == len(wire.requests) == 1 and found.records is not None
+    assert found.records.fields == [] and len(found.records.filters) == 1 and len(found.records.joins) == 1
+    assert "shop/orders.revenue" in found.notes[0] and "not in the evidence" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("written", "note"),
+    [
+        ({"invented": 1}, "invented"),
+        ({"shape": {"meaning": "x", "form": "cube"}}, "shape.form"),
+        ({"records": [{"kind": "hunch", "about": "x"}, *REST]}, "records[0].kind"),
+        ({"records": [{"about": "x"}, *REST]}, "records[0].kind"),
+        ({"records": [{**REST[0], "certainty": "high"}, REST[1]]}, "records[0].certainty"),
+        ({"records": [{**REST[0], "references": {"a": 1}}, *REST]}, "records[0].references"),
+        ({"sure": "perhaps"}, "sure"),
+    ],
+)
+def test_a_field_that_is_wrong_in_form_is_dropped_and_the_rest_is_kept(written: dict[str, Any], note: str):
+    with Wire(call("records", **{**GOOD, **written})) as wire:
+        found = decide(wire)
+    assert found.requests == 1 and found.records is not None
+    assert len(found.records.filters) == 1 and any(note in each for each in found.notes), found
+
+
+def test_a_competitor_in_words_and_a_second_reference_are_kept():
+    entry = {**AMOUNT, "references": ["amount", "shop.orders.buyer"], "rejected": "the net total, which has tax"}
+    form, notes = read_form({**GOOD, "records": [entry]})
+    assert form is not None and notes == []
+    records, notes = resolved(typed(form)[0], NAMES)
+    [field] = records.fields
+    assert field.references == ["shop/orders.amount", "shop/orders.buyer"] and notes == []
+    assert field.rejected == "the net total, which has tax"
+
+
+def test_what_is_opened_comes_in_the_second_request_of_the_same_conversation():
+    class Opening(Evidence):
+        def open(self, wanted: Sequence[str], budget: int = 0) -> str:
+            self.view = replace(self.view, directory=(DirectoryEntry("hr/salaries", "hr.salaries"),))
+            return f"TABLE hr.salaries, opened for {', '.join(wanted)}"
+
+    sql = "SELECT sum(pay) FROM hr.salaries"
+    with Wire(
+        call("records", shape=GOOD["shape"], open=["hr.salaries", "pay"]), call("records", **GOOD, sql=sql)
+    ) as wire:
+        found = decide(wire, Opening(VIEW))
+    first, second = (request["messages"] for request in wire.requests)
+    assert second[: len(first)] == first, "both requests share what a provider can cache"
+    assert "opened for hr.salaries, pay" in second[-1]["content"]
+    assert found.opened == ("hr.salaries", "pay") and found.requests == 2
+    assert found.records is not None and found.records.queries[0].sql == sql
+
+
+def test_opening_is_granted_once():
+    again = call("records", shape=GOOD["shape"], open=["crm.customers"])
+    with Wire(again, again, call("records", **GOOD)) as wire:
+        found = decide(wire)
+    assert len(wire.requests) == 3 and "opened once" in json.dumps(wire.requests[2]["messages"][-1])
+    assert found.records is not None and len(found.records.filters) == 1
 
 
 @pytest.mark.parametrize(
@@ -112,15 +166,13 @@ def test_asking_again_is_bounded_and_what_holds_is_kept():
         Say(calls=[("records", "{not json")]),
         Say(calls=[("query", {"sql": "SELECT 1"})]),
         call("records", records=[]),
-        call("records", shape={"meaning": "x", "form": "cube"}),
-        call("records", **GOOD, invented=1),
         Say(),
     ],
 )
 def test_a_reply_that_is_no_records_is_told_what_is_wrong_and_asked_again(bad: Scripted):
     with Wire(bad, call("records", **GOOD)) as wire:
         found = decide(wire)
-    assert found.requests == 2 and found.records is not None and found.refused
+    assert found.requests == 2 and found.records is not None and found.notes
 
 
 def test_a_model_that_never_gives_records_leaves_none():
@@ -143,14 +195,8 @@ def test_a_failure_in_between_is_tried_again():
     "written", ["shop/orders.amount", "shop.orders.amount", 'shop.orders."amount"', "SHOP.ORDERS.AMOUNT", "amount"]
 )
 def test_a_name_as_sql_writes_it_means_its_reference(written: str):
-    records, problems = resolved(records_of(with_field(written)), VIEW)
-    assert problems == () and records.fields[0].reference == "shop/orders.amount"
-
-
-def test_the_rejected_competitor_must_be_in_the_view_too():
-    bad = {**GOOD, "records": [{**AMOUNT, "rejected": "shop/orders.tax"}]}
-    records, problems = resolved(records_of(bad), VIEW)
-    assert records.fields == [] and "shop/orders.tax" in problems[0]
+    records, notes = resolved(records_of(with_field(written)), NAMES)
+    assert notes == [] and records.fields[0].references == ["shop/orders.amount"]
 
 
 def test_a_statement_over_tables_outside_the_view_is_refused():
@@ -159,7 +205,7 @@ def test_a_statement_over_tables_outside_the_view_is_refused():
     assert tables_outside("SELECT * FROM shop.orders, hr.salaries", VIEW) == ["hr.salaries"]
     with Wire(call("records", **GOOD, sql="SELECT sum(pay) FROM hr.salaries")) as wire:
         found = decide(wire)
-    assert found.records is not None and found.records.queries == [] and "hr.salaries" in found.refused[0]
+    assert found.records is not None and found.records.queries == [] and "hr.salaries" in found.notes[0]
 
 
 def test_each_record_can_be_read_by_its_number():
@@ -177,14 +223,17 @@ def test_what_a_record_leaves_empty_is_not_told():
 
 
 def test_the_agent_sees_what_the_records_cite_and_not_the_rest():
-    records, _ = resolved(records_of(with_field("amount")), VIEW)
+    records, _ = resolved(records_of({**with_field("amount"), "records": [AMOUNT]}), NAMES)
     part = cited_part(VIEW, records.cited)
-    shown = {each.reference for table in part.tables for each in table.columns}
-    # The columns of the cited join are needed to write it.
-    assert shown == {"shop/orders.amount", "shop/orders.buyer", "crm/customers.customer_id", "crm/customers.city"}
-    assert part.passages == () and [relation.reference for relation in part.relations] == ["relation_1"]
-    text = learned_opening("How much?", view_text(part), records, Draft("SELECT 1\nerror: no"))
-    assert text.endswith("The question:\nHow much?") and "Net Total" not in text and "R1 shape" in text
+    assert [table.reference for table in part.tables] == ["shop/orders"] and part.relations == ()
+    alone = part
+    records, _ = resolved(records_of(with_field("amount")), NAMES)
+    part = cited_part(VIEW, records.cited)
+    # The tables of a cited join are needed to write it.
+    assert [table.reference for table in part.tables] == ["crm/customers", "shop/orders"]
+    assert [relation.reference for relation in part.relations] == ["relation_1"]
+    text = learned_opening("How much?", view_text(alone), records, Draft("SELECT 1\nerror: no"))
+    assert text.endswith("The question:\nHow much?") and "TABLE crm.customers" not in text and "R1 shape" in text
 
 
 def test_the_fixed_part_of_each_prompt_is_small():
@@ -198,7 +247,7 @@ def test_the_fixed_part_of_each_prompt_is_small():
 
     nobody: Any = Nobody()
     texts = TextTools(nobody, nobody, NamedResults(), nobody, nobody)
-    toolbox = Toolbox(nobody, NamedResults(), str, lambda question, choices: "", texts.offers)
+    toolbox = Toolbox(Statements(nobody, NamedResults()), str, lambda question, choices: "", texts.offers)
     assert [each.name for each in toolbox.tools] == [
         "sql",
         "calc",
@@ -211,14 +260,14 @@ def test_the_fixed_part_of_each_prompt_is_small():
     ]
     assert 500 < tokens(ARBITER, [RECORDS_TOOL]) < 2_500
     assert 500 < tokens(AGENT, toolbox.tools) < 2_500
-    plain = Toolbox(nobody, NamedResults(), str, None, texts.offers, CORE_TOOLS)
+    plain = Toolbox(Statements(nobody, NamedResults()), str, None, texts.offers, CORE_TOOLS)
     assert 500 < tokens(CORE_AGENT, plain.tools) < 2_500
 
 
 def test_core_mode_hears_nothing_of_what_it_does_not_have():
     nobody: Any = object()
     texts = TextTools(nobody, nobody, NamedResults(), nobody, nobody)
-    tools = Toolbox(nobody, NamedResults(), str, None, texts.offers, CORE_TOOLS).tools
+    tools = Toolbox(Statements(nobody, NamedResults()), str, None, texts.offers, CORE_TOOLS).tools
     said = CORE_AGENT + "".join(each.name + each.description + json.dumps(each.parameters) for each in tools)
     for word in ("record", "pinned", "R3", "arbiter", "is given", "below"):
         assert word not in said, word

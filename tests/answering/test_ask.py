@@ -104,7 +104,11 @@ CITIES = "SELECT city FROM crm.customers GROUP BY city ORDER BY count(*) DESC LI
         ("SELECT max(city) AS n FROM crm.customers WHERE city = 'Nowhere'", None, "an aggregate of nothing"),
         (CITIES, None, "a tie that the limit cuts in two"),
         (COUNT, {"kind": "extract", "references": ["crm.customers.name"], "options": ["year"]}, "a text to read"),
-        (COUNT, {"kind": "check", "about": "void ones", "sql": "SELECT 3 AS void"}, "its own check found something"),
+        (
+            COUNT,
+            {"kind": "check", "about": "must be none void", "sql": "SELECT 3 AS void"},
+            "its own check found something",
+        ),
     ],
 )
 def test_what_leaves_something_to_decide_is_for_the_agent(

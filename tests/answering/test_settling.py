@@ -95,3 +95,65 @@ def test_rows_beside_an_answer_in_words_are_those_it_speaks_of():
     assert rows_of_answer("178745400, SPY", rows) == (("SPY", 178745400),)
     assert rows_of_answer("", rows) == tuple(rows) and rows_of_answer("about 5 %", rows) == tuple(rows)
     assert rows_of_answer("2020s", [("2020s",), (None,)]) == (("2020s",),), "a row without a value says nothing"
+
+
+def test_what_a_check_of_the_arbiter_finds_is_told_and_holds_back_only_where_it_must(environment: Environment):
+    check = {"kind": "check", "about": "customers without a city", "sql": "SELECT 3 AS n"}
+    answer, wire = asked(environment, call("records", shape=SHAPE, sql=COUNT, records=[check], sure=True))
+    assert len(wire.requests) == 1 and answer.rows == ((20,),)
+    assert answer.assumptions == ("customers without a city: found 3",)
+
+
+def test_an_opened_table_is_shown_to_the_arbiter_and_to_the_agent(environment: Environment):
+    sql = "SELECT count(*) AS n FROM shop.orders WHERE status = 'paid'"
+    answer, wire = asked(
+        environment,
+        call("records", shape=SHAPE, open=["shop.orders", "zebra stripes"]),
+        call("records", shape=SHAPE, sql=sql),
+        call("answer", text="", results=["result_1"]),
+    )
+    assert [step.step for step in answer.steps] == ["arbiter 1", "arbiter 2", "agent 1"] and answer.rows == ((100,),)
+    opened = wire.requests[1]["messages"][-1]["content"]
+    assert "shop.orders" in opened and "status" in opened and "NOTHING FOUND" in opened
+    agent = wire.requests[2]["messages"][1]["content"]
+    assert "status" in agent and "Searched for in vain: zebra stripes" in agent
+
+
+def test_the_agent_may_cut_its_result_by_columns_order_and_rows(environment: Environment):
+    cities = "SELECT city, count(*) AS n, max(name) AS one FROM crm.customers GROUP BY city ORDER BY city"
+    answer, _ = asked(
+        environment,
+        call("records", shape={"meaning": "cities", "form": "list"}, sql=cities),
+        call("answer", text="", results=["result_1"], columns=["city"], order=["city desc"], limit=2),
+    )
+    assert answer.columns == ("city",) and answer.rows == (("Chur",), ("Bern",))
+
+
+def test_where_no_statement_came_the_agent_gets_all_there_is(environment: Environment):
+    _, wire = asked(environment, call("records", shape=SHAPE), call("answer", text="none", confidence=0))
+    assert "shop.orders" in wire.requests[1]["messages"][1]["content"], "a table that the view does not show"
+
+
+def test_all_words_for_what_is_missing_are_searched_one_of_each_record_first(environment: Environment):
+    entries = [
+        {"kind": "missing", "about": "a", "options": ["status", "state"]},
+        {"kind": "missing", "about": "b", "options": ["amount", "price"]},
+        {"kind": "missing", "about": "c", "options": ["buyer"]},
+    ]
+    _, wire = asked(
+        environment, call("records", shape=SHAPE, records=entries), call("answer", text="none", confidence=0)
+    )
+    opening = wire.requests[1]["messages"][1]["content"]
+    places = [opening.index(f"Searched for {word}:") for word in ("status", "amount", "buyer", "state", "price")]
+    assert places == sorted(places)
+
+
+def test_several_things_are_recovered_at_once(environment: Environment):
+    _, wire = asked(
+        environment,
+        call("records", shape=SHAPE),
+        call("recover", what=["shop.orders.amount", "customers", "zzzz"]),
+        call("answer", text="none", confidence=0),
+    )
+    [told] = [message["content"] for message in wire.requests[2]["messages"] if message["role"] == "tool"]
+    assert "shop/orders.amount" in told and "crm/customers" in told and "NOTHING FOUND" in told

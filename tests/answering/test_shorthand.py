@@ -38,7 +38,9 @@ def view_of(*, trim: str = 'trim("name")') -> EvidenceView:
 
 @pytest.fixture
 def names() -> Shorthand:
-    return shortened(view_of())[1]
+    names = Shorthand()
+    shortened(view_of(), names)
+    return names
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +59,7 @@ def database() -> duckdb.DuckDBPyConnection:
 
 
 def test_a_long_expression_has_a_name_in_the_view_and_a_short_one_stays(names: Shorthand):
-    text = view_text(shortened(view_of())[0])
+    text = view_text(shortened(view_of(), Shorthand()))
     assert 'clean: "born clean"' in text and 'facet note#year INTEGER := "note#year"' in text
     assert 'ON shop.orders."buyer key" = crm.people."id key"' in text and 'clean: trim("name")' in text
     assert "try_strptime" not in text and "regexp_extract" not in text
@@ -116,7 +118,8 @@ def test_two_expressions_never_share_a_name():
     first = Cleaning("a", 0.5, "one way", "regexp_replace(\"name\", '^[#]+', '') || 'aaaaaaaa'")
     second = Cleaning("b", 0.5, "another way", "regexp_replace(\"name\", '[ ]+$', '') || 'bbbbbbb'")
     table = ViewTable("a/t", "a.t", 1, 1.0, (column("a/t", "name", cleaning=(first, second)),), 0)
-    view, names = shortened(EvidenceView("d", 1, 1, True, (table,), (), (), (), LeftOut()))
+    names = Shorthand()
+    view = shortened(EvidenceView("d", 1, 1, True, (table,), (), (), (), LeftOut()), names)
     assert [each.expression for each in view.tables[0].columns[0].cleaning] == ['"name clean"', '"name clean 2"']
     assert "'^[#]+'" in names.expand('SELECT "name clean" FROM a.t')
     assert "'[ ]+$'" in names.expand('SELECT "name clean 2" FROM a.t')
@@ -126,13 +129,15 @@ def test_a_stored_column_keeps_its_own_name():
     dirty = Cleaning("date_as_text", 1.0, "dates as text", BORN)
     columns = (column("a/t", "born", cleaning=(dirty,)), column("a/t", '"Born Clean"'))
     table = ViewTable("a/t", "a.t", 1, 1.0, columns, 0)
-    _, names = shortened(EvidenceView("d", 1, 1, True, (table,), (), (), (), LeftOut()))
+    names = Shorthand()
+    shortened(EvidenceView("d", 1, 1, True, (table,), (), (), (), LeftOut()), names)
     assert names.expand('SELECT "born clean" FROM a.t') == 'SELECT "born clean" FROM a.t'
     assert "try_strptime" in names.expand('SELECT "born clean 2" FROM a.t')
 
 
 def test_names_can_be_kept_and_taken_up_again(names: Shorthand):
-    again = Shorthand.restored(names.kept())
+    again = Shorthand()
+    again.restore(names.kept())
     sql = 'SELECT p."born clean" FROM crm.people p'
     assert again.expand(sql) == names.expand(sql) != sql
 
@@ -148,7 +153,8 @@ def test_several_ways_to_clean_a_text_are_one(database: duckdb.DuckDBPyConnectio
         Cleaning("null_tokens", 0.01, f"'unknown' (1) may mean 'no value' here; {LOOK_FIRST}", PERHAPS),
     )
     table = ViewTable("crm/people", "crm.people", 3, 1.0, (column("crm/people", "name", cleaning=dirt),), 0)
-    view, names = shortened(EvidenceView("digest", 2000, 100, True, (table,), (), (), (), LeftOut()))
+    names = Shorthand()
+    view = shortened(EvidenceView("digest", 2000, 100, True, (table,), (), (), (), LeftOut()), names)
     text = view_text(view)
     assert text.count("clean:") == text.count('clean: "name clean"') == 2 and LOOK_FIRST in text
     expression = names.expand('SELECT p."name clean" FROM s p')

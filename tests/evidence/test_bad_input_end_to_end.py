@@ -14,8 +14,9 @@ import duckdb
 import pytest
 from test_command_line import coset
 
-from coset.evidence.lookup import everything_about, resolve
 from coset.state import EvidenceState
+from coset.state.listings import everything_about
+from coset.state.names import resolve
 
 pytestmark = pytest.mark.long
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b1m\u202e"

@@ -16,10 +16,11 @@ import pytest
 
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError, UserError
-from coset.evidence.lookup import everything_about, resolve
 from coset.evidence.work import here, over_processes
 from coset.state import EvidenceState
+from coset.state.listings import everything_about
 from coset.state.migrations import first_tables
+from coset.state.names import resolve
 from coset.use_cases.comprehend import EVIDENCE, Settings, Summary, comprehend
 
 ARTICLE = "Refunds are granted within 30 days when the product is unused. " * 12

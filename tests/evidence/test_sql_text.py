@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coset.evidence.dirt import dirt_of
 from coset.sql_text import identifier, literal, qualified
 from coset.state import EvidenceState
+from coset.state.listings import quality_of
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=12)
 
@@ -50,4 +50,4 @@ def test_a_source_whose_name_holds_an_underscore_is_not_taken_for_another(tmp_pa
             "INSERT INTO diagnostics (column_reference, id, kind) "
             "VALUES ('a_b/t.c', '1', 'padded'), ('axb/t.c', '2', 'padded')"
         )
-        assert [row["reference"] for row in dirt_of(state, "a_b")] == ["a_b/t.c"]
+        assert [row["reference"] for row in quality_of(state, "a_b")] == ["a_b/t.c"]

@@ -184,15 +184,16 @@ class Agent:
         return Ending(proposal.model_copy(update={"results": known}), "", tuple(objections), step)
 
     def _narrowed(self, proposal: Proposal) -> tuple[Proposal, list[str]]:
-        """The proposal with the columns that it leaves out taken from its final result, or why they cannot be."""
-        if not proposal.columns or not proposal.results:
+        """The proposal with its final result cut to the columns, order and rows that it names, or why it cannot be."""
+        if not (proposal.columns or proposal.order or proposal.limit) or not proposal.results:
             return proposal, []
         *before, final = proposal.results
         try:
-            narrowed = self.toolbox.results.narrowed(final, proposal.columns)
+            cut = self.toolbox.statements.cut(final, proposal.columns, proposal.order, proposal.limit)
         except CosetError as error:
             return proposal, [one_line(str(error))]
-        return proposal.model_copy(update={"results": [*before, narrowed.name], "columns": []}), []
+        update = {"results": [*before, cut.name], "columns": [], "order": [], "limit": None}
+        return proposal.model_copy(update=update), []
 
     async def _against(self, proposal: Proposal, last: bool) -> list[str]:
         results = self.toolbox.results

@@ -37,6 +37,8 @@ class Proposal(BaseModel):
     )
     results: References = Field(default=[], description="names of the results it comes from, the final one last")
     columns: References = Field(default=[], description="of the final result only these columns; empty: all")
+    order: References = Field(default=[], description="columns of the final result to order by, such as `total desc`")
+    limit: int | None = Field(default=None, ge=1, description="of the final result only so many rows")
     assumptions: References = []
     readings: References = Field(default=[], description="other readings of an ambiguous question")
     confidence: float = Field(default=0.5, ge=0, le=1)

@@ -13,10 +13,10 @@ from typing import Any
 from coset.answering.quoting import cell, one_line
 from coset.environment.family_names import naming_column, relation_name
 from coset.errors import UserError
-from coset.evidence.lookup import resolve
 from coset.routing.cost import cost
 from coset.routing.sql_names import name, table_name
 from coset.state import EvidenceState
+from coset.state.names import resolve
 
 BUDGET = 8_000
 EXAMPLES = 4
@@ -25,8 +25,9 @@ SHARE_OF_COLUMNS = 0.85
 MOST_FOUND = 30
 
 
-def core_text(state: EvidenceState, budget: int = BUDGET) -> str:
+def core_text(state: EvidenceState, budget: int | None = None) -> str:
     """The environment in plain words, at most `budget` tokens."""
+    budget = budget or BUDGET
     lines = ["SCHEMA. Names are DuckDB SQL and run as written. Quoted values are data."]
     lines += [_source_line(row) for row in state.rows("SELECT * FROM sources ORDER BY source")]
     left = budget - sum(cost(line) + 1 for line in lines) - 40

@@ -20,7 +20,7 @@ from coset.answering.prompt import RECOMPUTE, TOOLS
 from coset.answering.quoting import data_block, one_line
 from coset.answering.records import Shape
 from coset.answering.results import NamedResult
-from coset.answering.tools import SqlArguments, Toolbox, shown, told
+from coset.answering.tools import SqlArguments, Statements, shown, told
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
 from coset.session.query_session import QuerySession
@@ -62,7 +62,7 @@ class CrossCheck:
     question: str
     evidence: Callable[[], str]
     client: ModelClient
-    toolbox: Toolbox
+    statements: Statements
     always: bool
     offline: Offline = lambda: None
     shape: Shape | None = None
@@ -106,7 +106,7 @@ class CrossCheck:
     def _final(self, proposal: Proposal) -> NamedResult | None:
         if proposal.refuses or not proposal.results:
             return None
-        named = self.toolbox.results.find(proposal.results[-1])
+        named = self.statements.results.find(proposal.results[-1])
         return named if named.result is not None else None
 
     async def _compute(self, first: NamedResult) -> None:
@@ -128,7 +128,7 @@ class CrossCheck:
 
     def _run(self, sql: str) -> NamedResult | None:
         try:
-            return self.toolbox.results.ran(self.toolbox.results.whole(sql)) or self.toolbox.run_sql(sql)
+            return self.statements.run(sql)
         except CosetError:
             return None
 
@@ -147,7 +147,7 @@ class CrossCheck:
                 return None
             query = str((call.arguments or {}).get("query") or "")
             try:
-                return self.toolbox.results.ran(self.toolbox.results.whole(query)) or self.toolbox.run_sql(query)
+                return self.statements.run(query)
             except CosetError as error:
                 returns = [
                     ToolReturnPart(tool_name=each.name, content=f"error: {told(error)}", tool_call_id=each.identifier)

@@ -16,7 +16,7 @@ from coset.answering.quoting import cell, data_block, one_line
 from coset.answering.recorder import Recorder
 from coset.answering.records import Records
 from coset.answering.results import NamedResult
-from coset.answering.tools import Toolbox, shown, told
+from coset.answering.tools import Statements, told
 from coset.answering.verification import Verification
 from coset.errors import CosetError
 from coset.routing.view import EvidenceView
@@ -48,7 +48,7 @@ class Draft:
 def run_draft(
     records: Records,
     view: EvidenceView,
-    toolbox: Toolbox,
+    statements: Statements,
     verification: Verification | None,
     recorder: Recorder,
     can_ask: bool = False,
@@ -59,14 +59,14 @@ def run_draft(
         return None
     sql = records.queries[0].sql
     try:
-        named = toolbox.results.ran(toolbox.results.whole(sql)) or toolbox.run_sql(sql)
+        named = statements.run(sql)
     except CosetError as error:
         recorder.step("draft", {"sql": sql, "failed": True, "text": told(error)})
-        return Draft(f"{one_line(sql, LONGEST_STATEMENT)}\nIt failed: {toolbox.told_error(error, sql)}")
+        return Draft(f"{one_line(sql, LONGEST_STATEMENT)}\nIt failed: {statements.told_error(error, sql)}")
     result = named.result
     rows = result.table.num_rows if result else 0
     recorder.step("draft", {"name": named.name, "sql": named.whole, "rows": rows, "failed": False})
-    text = f"{one_line(sql, LONGEST_STATEMENT)}\n{shown(named)}"
+    text = f"{one_line(sql, LONGEST_STATEMENT)}\n{statements.shown(named)}"
     if result is None or not rows:
         return Draft(text)
     proposal = Proposal(text=_said(result.rows()), results=[named.name], confidence=SURE)
@@ -75,40 +75,37 @@ def run_draft(
     if verification is not None:
         shown_nulls = {each.reference for table in view.tables for each in table.columns if each.nulls}
         against += verification.tell(proposal, shown_nulls)
-    against += _own_checks(records, toolbox)
-    if against:
-        text += f"\n{data_block('checks', chr(10).join(against))}"
+    remarks, musts = _own_checks(records, statements)
+    against += musts
+    if against or remarks:
+        text += f"\n{data_block('checks', chr(10).join([*against, *remarks]))}"
     if records.ambiguities:
         proposal = proposal.model_copy(update={"confidence": AMBIGUOUS})
+    proposal = proposal.model_copy(update={"assumptions": remarks})
     open_ = (can_ask and records.ambiguities) or records.text_operations or records.missing
     settled = records.sure and not open_ and not against and not result.truncated and not _says_nothing(named)
     return Draft(text, named.name, tuple(against), proposal if settled else None)
 
 
-def why_not(sql: str, toolbox: Toolbox) -> str | None:
-    """Why a statement does not run, in words for who wrote it. One that runs has its result kept."""
-    try:
-        toolbox.run_sql(sql)
-    except CosetError as error:
-        return toolbox.told_error(error, sql)
-    return None
-
-
-def _own_checks(records: Records, toolbox: Toolbox) -> list[str]:
-    """What the arbiter's own checks find: each is a statement that gives rows, or a count, when something is wrong."""
-    found = []
+def _own_checks(records: Records, statements: Statements) -> tuple[list[str], list[str]]:
+    """What the arbiter's own checks find, each a statement that gives rows, or a count, when something is wrong: "
+    "what is
+    to be told, and what keeps the answer back because the check says that it must hold."""
+    told_only: list[str] = []
+    musts: list[str] = []
     for check in [each for each in records.checks if each.sql.strip()][:MOST_CHECKS]:
         what = one_line(check.what, 160)
         try:
-            result = toolbox.session.sql(toolbox.results.whole(check.sql), max_rows=FOUND_ROWS)
+            result = statements.session.sql(statements.results.whole(check.sql), max_rows=FOUND_ROWS)
         except CosetError as error:
-            found.append(f"{what}: could not be checked: {told(error)}")
+            told_only.append(f"{what}: could not be checked: {told(error)}")
             continue
         rows = [row for row in result.rows() if any(value not in (None, 0, False) for value in row)]
         if rows:
             shown_rows = "; ".join(", ".join(cell(value, 60) for value in row) for row in rows)
-            found.append(f"{what}: found {shown_rows}" + (", ..." if result.truncated else ""))
-    return found
+            found = f"{what}: found {shown_rows}" + (", ..." if result.truncated else "")
+            (musts if what.lower().startswith("must") else told_only).append(found)
+    return told_only, musts
 
 
 def _says_nothing(named: NamedResult) -> bool:

@@ -1,20 +1,23 @@
-"""From the arbiter's tool call to typed records whose references are all in the view.
+"""From the arbiter's tool call to typed records whose references are all in the evidence.
 
-In: the arguments of the call, and the view that the arbiter saw. Out: `Records`, and what is wrong with entries that
-say too little or name something outside the view. One form serves all kinds of record, because every word of a tool's
-schema is sent with every request.
+In: the arguments of the call, and the names that the arbiter saw. Out: `Records`, what it wants to open, and notes of
+what was dropped: a field that is wrong in form, a reference that is not in the evidence. Nothing that is dropped is a
+reason to refuse the rest. One form serves all kinds of record, because every word of a tool's schema is sent with every
+request.
 """
 
 from __future__ import annotations
 
+import copy
 import difflib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from coset.answering.quoting import one_line
 from coset.answering.records import (
     KINDS,
     MOST_OF_A_KIND,
@@ -36,6 +39,9 @@ from coset.answering.records import (
 from coset.routing.view import EvidenceView
 
 Kind = Literal["field", "join", "filter", "formula", "classify", "extract", "ambiguity", "check", "missing"]
+MOST_ROUNDS = 6
+"""Dropping a wrong field may show another that is wrong, but not for ever."""
+_DEFAULTS: dict[str, Any] = {"shape": {}, "meaning": "", "form": "table"}
 
 
 class Entry(BaseModel):
@@ -43,8 +49,8 @@ class Entry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     kind: Kind
-    about: Text = ""
-    references: References = []
+    about: Annotated[Text, Field(description="in words")] = ""
+    references: Annotated[References, Field(description="names from the evidence")] = []
     rejected: Text = ""
     sql: Text = ""
     options: References = []
@@ -57,76 +63,119 @@ class RecordsForm(BaseModel):
     shape: Shape
     sql: Annotated[Text, Field(description="the statement that answers, whole")] = ""
     records: list[Entry] = []
+    open: Annotated[References, Field(description="names or words to see in detail first; then nothing else")] = []
     sure: bool = False
 
 
+def read_form(arguments: Mapping[str, Any]) -> tuple[RecordsForm | None, list[str]]:
+    """The form without the fields that are wrong, and a note for each of those; None when nothing of it says "
+    "anything."""
+    given: Any = copy.deepcopy(dict(arguments))
+    notes: list[str] = []
+    for _ in range(MOST_ROUNDS):
+        try:
+            form = RecordsForm.model_validate(given)
+        except ValidationError as error:
+            # The last place of a list first, so that the others keep theirs.
+            for each in sorted(error.errors(), key=lambda wrong: [str(part) for part in wrong["loc"]], reverse=True):
+                notes.append(f"{_place(each['loc'])}: {one_line(each['msg'], 120)}: dropped")
+                _drop(given, each["loc"], is_missing=each["type"] == "missing")
+            continue
+        says_something = form.sql.strip() or form.records or form.open
+        return (form if says_something or "shape" in arguments else None), notes
+    return None, notes
+
+
+def _drop(given: Any, place: Sequence[int | str], *, is_missing: bool) -> None:
+    """Take out what stands at a place; what is missing gets a default, or takes the entry that lacks it with it."""
+    *path, last = place
+    inner = given
+    for part in path:
+        try:
+            inner = inner[part]
+        except (KeyError, IndexError, TypeError):
+            return
+    if is_missing and last in _DEFAULTS and isinstance(inner, dict):
+        inner[last] = copy.deepcopy(_DEFAULTS[str(last)])
+    elif is_missing and path:
+        _drop(given, path, is_missing=False)
+    elif isinstance(inner, dict):
+        inner.pop(last, None)
+    elif isinstance(inner, list) and isinstance(last, int) and last < len(inner):
+        del inner[last]
+    elif path:
+        _drop(given, path, is_missing=False)
+
+
+def _place(place: Sequence[int | str]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+
+
 def typed(form: RecordsForm) -> tuple[Records, list[str]]:
-    """The records, each of its kind, and what keeps an entry from being one."""
+    """The records, each of its kind, and notes of entries that say too little to be one."""
     kinds: dict[str, list[Record]] = {}
-    problems = []
+    notes = []
     for number, entry in enumerate(form.records):
         key, make = _KINDS[entry.kind]
-        if entry.kind in _OF_A_COLUMN and not entry.references:
-            problems.append(f"records[{number}], a {entry.kind}, names no reference")
+        if entry.kind in _OF_A_COLUMN and not entry.references and not entry.sql:
+            notes.append(f"records[{number}], a {entry.kind}, names no reference: dropped")
             continue
         made = make(entry)
-        if not made:
-            problems.append(f"records[{number}], of kind {entry.kind}, needs options")
-        kinds.setdefault(key, []).extend(made)
+        if made is None:
+            notes.append(f"records[{number}], of kind {entry.kind}, needs options: dropped")
+        else:
+            kinds.setdefault(key, []).append(made)
     queries = [Query(purpose="answer", sql=form.sql)] if form.sql.strip() else []
     kept: dict[str, Any] = {key: records[:MOST_OF_A_KIND] for key, records in kinds.items()}
-    return Records(shape=form.shape, queries=queries, sure=form.sure, **kept), problems
+    return Records(shape=form.shape, queries=queries, sure=form.sure, **kept), notes
 
 
-def _fields(entry: Entry) -> list[Record]:
-    return [
-        FieldChoice(meaning=entry.about, reference=each, expression=entry.sql, rejected=entry.rejected)
-        for each in entry.references
-    ]
+def _field(entry: Entry) -> Record:
+    return FieldChoice(meaning=entry.about, references=entry.references, expression=entry.sql, rejected=entry.rejected)
 
 
-def _joins(entry: Entry) -> list[Record]:
-    return [JoinRule(references=entry.references, condition=entry.sql, why=entry.about)]
+def _join(entry: Entry) -> Record:
+    return JoinRule(references=entry.references, condition=entry.sql, why=entry.about)
 
 
-def _filters(entry: Entry) -> list[Record]:
-    return [Filter(phrase=entry.about, reference=entry.references[0], condition=entry.sql)]
+def _filter(entry: Entry) -> Record:
+    return Filter(phrase=entry.about, references=entry.references, condition=entry.sql)
 
 
-def _formulas(entry: Entry) -> list[Record]:
-    return [Formula(name=entry.about, expression=entry.sql, references=entry.references)]
+def _formula(entry: Entry) -> Record:
+    return Formula(name=entry.about, expression=entry.sql, references=entry.references)
 
 
-def _text_operations(entry: Entry) -> list[Record]:
-    if not entry.options or entry.kind not in {"classify", "extract"}:
-        return []
+def _text_operation(entry: Entry) -> Record | None:
+    if not entry.options:
+        return None
     operation: Literal["classify", "extract"] = "classify" if entry.kind == "classify" else "extract"
-    return [TextOperation(operation=operation, reference=entry.references[0], into=entry.options)]
+    return TextOperation(operation=operation, references=entry.references, into=entry.options, about=entry.about)
 
 
-def _ambiguities(entry: Entry) -> list[Record]:
+def _ambiguity(entry: Entry) -> Record | None:
     if len(entry.options) < 2:
-        return []
-    return [Ambiguity(about=entry.about, readings=entry.options, references=entry.references)]
+        return None
+    return Ambiguity(about=entry.about, readings=entry.options, references=entry.references)
 
 
-def _checks(entry: Entry) -> list[Record]:
-    return [Check(what=entry.about, sql=entry.sql, references=entry.references)]
+def _check(entry: Entry) -> Record:
+    return Check(what=entry.about, sql=entry.sql, references=entry.references)
 
 
-def _missing(entry: Entry) -> list[Record]:
-    return [Missing(what=entry.about or ", ".join(entry.options), words=entry.options)]
+def _missing(entry: Entry) -> Record:
+    return Missing(what=entry.about or ", ".join(entry.options), words=entry.options)
 
 
-_KINDS: dict[Kind, tuple[str, Callable[[Entry], list[Record]]]] = {
-    "field": ("fields", _fields),
-    "join": ("joins", _joins),
-    "filter": ("filters", _filters),
-    "formula": ("formulas", _formulas),
-    "classify": ("text_operations", _text_operations),
-    "extract": ("text_operations", _text_operations),
-    "ambiguity": ("ambiguities", _ambiguities),
-    "check": ("checks", _checks),
+_KINDS: dict[Kind, tuple[str, Callable[[Entry], Record | None]]] = {
+    "field": ("fields", _field),
+    "join": ("joins", _join),
+    "filter": ("filters", _filter),
+    "formula": ("formulas", _formula),
+    "classify": ("text_operations", _text_operation),
+    "extract": ("text_operations", _text_operation),
+    "ambiguity": ("ambiguities", _ambiguity),
+    "check": ("checks", _check),
     "missing": ("missing", _missing),
 }
 _OF_A_COLUMN = {"field", "join", "filter", "classify", "extract"}
@@ -141,6 +190,7 @@ class Names:
 
     @classmethod
     def of(cls, view: EvidenceView, more: Mapping[str, str]) -> Names:
+        """`more` are other names of what the view has."""
         names = {reference.lower(): reference for reference in view.references}
         for table in view.tables:
             names.setdefault(_bare(table.sql_name), table.reference)
@@ -175,36 +225,32 @@ class Names:
         return f"; nearest: {self.references[near[0]]}" if near else ""
 
 
-def resolved(
-    records: Records, view: EvidenceView, more: Mapping[str, str] | None = None
-) -> tuple[Records, tuple[str, ...]]:
-    """The records with every reference in its own form, without those that name anything outside the view; and what
-    was wrong with each of those. `more` are other names of things that the view has."""
-    names = Names.of(view, more or {})
-    problems: list[str] = []
+def resolved(records: Records, names: Names) -> tuple[Records, list[str]]:
+    """The records with every reference in its own form and without those that are not in the evidence, with a note for
+    each. A record that loses all it stood on goes too, unless it has SQL of its own."""
+    notes: list[str] = []
     changed: dict[str, Any] = {}
     for kind in KINDS:
         kept = []
-        for number, record in enumerate(getattr(records, kind)):
-            wrong = [
-                f'{kind} {number + 1} names "{written}", which is not in the evidence{names.nearest(written)}'
-                for written in record.cited
-                if names.find(written) is None
+        for number, record in enumerate(getattr(records, kind), start=1):
+            unknown = [written for written in record.cited if names.find(written) is None]
+            notes += [
+                f'{kind} {number} names "{one_line(written, 80)}", which is not in the evidence{names.nearest(written)}'
+                for written in unknown
             ]
-            problems += wrong
-            if not wrong:
-                kept.append(_with_references(record, names))
+            found = list(dict.fromkeys(each for written in record.cited if (each := names.find(written))))
+            if unknown and not found and not _has_sql(record):
+                continue
+            update: dict[str, Any] = {"references": found} if record.cited else {}
+            if rejected := getattr(record, "rejected", ""):
+                update["rejected"] = names.find(rejected) or rejected
+            kept.append(record.model_copy(update=update))
         changed[kind] = kept
-    return records.model_copy(update=changed), tuple(problems)
+    return records.model_copy(update=changed), notes
 
 
-def _with_references(record: Record, names: Names) -> Record:
-    update: dict[str, Any] = {
-        key: names.find(getattr(record, key)) or "" for key in ("reference", "rejected") if getattr(record, key, "")
-    }
-    if listed := getattr(record, "references", []):
-        update["references"] = [names.find(written) or written for written in listed]
-    return record.model_copy(update=update)
+def _has_sql(record: Record) -> bool:
+    return any(getattr(record, key, "") for key in ("sql", "condition", "expression"))
 
 
 def _bare(written: str) -> str:

@@ -6,19 +6,17 @@ and tools together stay under 2,500 tokens for the arbiter and for the agent.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import sqlglot
-from sqlglot.errors import SqlglotError
-
-from coset.answering.quoting import data_block
+from coset.answering.quoting import data_block, one_line
 from coset.answering.records import Records, records_text
-from coset.routing.view import EvidenceView, LeftOut
 
 if TYPE_CHECKING:
+    from pydantic_ai.messages import UserPromptPart
+
     from coset.answering.draft import Draft
+    from coset.answering.model_client import ModelClient
 
 
 DATA_RULE = """\
@@ -30,25 +28,33 @@ A quoted name such as "x#year", "x clean" or "x key" stands for a tested express
 
 ARBITER = f"""\
 You decide what a question means in terms of some databases, and write the DuckDB SQL that answers it. You see the \
-question and the evidence that was found for it. Your statement is run and checked at once; where that does not settle \
-the question, an analyst goes on from your records alone.
+evidence: what is known of the environment as a whole (sources, rules, documents, a directory of tables), details of \
+the tables that the question likely needs, and the question. Your statement is run and checked at once; where that \
+does not settle the question, an analyst goes on from your records and the evidence they name.
 
 {DATA_RULE}
 
-Call `records` once, and be brief:
+Call `records`. If a table, column list, code list or document that the directory or a rule names may decide the \
+answer and its details are not shown, do not guess: call it once with `open` alone (names of tables, columns or \
+documents, or words to search by, all that you may need, at most 16). You get their details, then give your records. \
+Be brief:
 - shape: pin it first. meaning: the question with every term resolved; form: value or row only where there can be but \
 one, otherwise list or table; grain: what one row stands for, as the output column that names it; columns: those asked \
 for and no others; unit and rounding; order, limit, ties.
 - sql: the statement that answers, whole, which gives just the rows and columns of the shape. Leave it out only when \
-the evidence does not suffice. Write tables and expressions as in the evidence, values exactly as stored. {NAMES_RULE} \
-Mind dirt, null words, codes beside names, and joins that lose or multiply rows. Keep ties: QUALIFY rank() ... \
-with the columns of GROUP BY named, not LIMIT.
-- records: what the statement does not show by itself; without a statement, all of it. Kinds: field (what a word means \
-and the rejected competitor); join; filter (a phrase as a condition); formula (a definition in a document or note wins \
-over common sense); extract, classify (facts that stand in free text only; options: fields or categories); ambiguity \
-(only where readings give different answers; options: the readings, that of your sql first); check (sql that finds \
-rows when something is wrong); missing (about: what the evidence lacks; options: a word or two each to search names \
-and values by). Name references of the evidence exactly: a record that names anything else is refused.
+the evidence does not suffice. Write tables and expressions as in the evidence, values exactly as stored. \
+{NAMES_RULE} Apply every rule in force that touches what you read (what is left out of figures, calendars, \
+currencies, precedence). Read originals, not their copies; decode with the list that is valid, not an outdated one. \
+Mind dirt, null words, codes beside names, and joins that lose or multiply rows. Keep ties: QUALIFY rank() ... with \
+the columns of GROUP BY named, not LIMIT.
+- records: what the statement does not show by itself; without a statement, all of it. Kinds: field (about: what a \
+word means; references: the columns; rejected: the competitor); join; filter (about: the phrase; sql: the condition); \
+formula (a definition in a document, rule or note wins over common sense: name it in references); extract, classify \
+(facts that stand in free text only; options: fields or categories); ambiguity (only where readings give different \
+answers; options: the readings, that of your sql first); check (about; sql that finds rows when something is wrong: \
+what it finds is told, and keeps a sure answer back only if about begins with "must"); missing (about: what the \
+evidence lacks; options: a word or two each to search names and values by). references takes names of the evidence, \
+exactly; other fields take words.
 - sure: true when the rows that come, whatever they are, are the answer, and nobody need look at them. An ambiguity is \
 no reason against it: the likeliest reading is answered and the others are told. Where the data cannot answer, give no \
 sql, say in `missing` what is lacking (it needs no options then), and be sure: that is the answer."""
@@ -96,23 +102,25 @@ CORE_AGENT = _BEGIN + _FROM_SCHEMA + _END
 """For core mode, where there are neither records nor a pinned shape nor results at the start."""
 
 TOOLS = {
-    "records": "Give all your records.",
-    "sql": "Run one SELECT in DuckDB's SQL. Rows are capped; the whole result stays readable under its name.",
+    "records": "Give all your records, or `open` alone to see details first. What is run and checked may come back.",
+    "sql": "Run one SELECT in DuckDB's SQL. About 1,500 tokens of rows are shown, small results whole; all of it stays "
+    "readable under its name. At most 8 calls of any tools in one step.",
     "calc": "Work out an expression: arithmetic, statistics, dates. Example: round(100 * 7 / 30, 2)",
-    "recover": "More evidence: all about one reference, a record (R3), or a search of names, values and documents.",
-    "classify": "Sort the texts of a column into categories by meaning. Gives a table.",
-    "extract": "Read fields out of the texts of a column by meaning. Gives a table.",
+    "recover": "More evidence for several things at once: all about a reference, a record (R3), or where words are "
+    "found in names, values and documents, with details of the best.",
+    "classify": "Sort the texts of a column into categories by meaning. Gives a table. Costs about one request for "
+    "each 20 texts that a model must read: at most some hundred, the rest is learned from those.",
+    "extract": "Read fields out of the texts of a column by meaning. Gives a table. Costs like classify.",
     "ask_user": "Ask the person one short question, when only they can say which reading is meant.",
     "resolve_entities": "Bring together rows of a table that are one thing under several spellings. Gives a table.",
-    "answer": "End with the answer. Not beside another tool.",
+    "answer": "End with the answer. Not beside another tool. Columns, order and limit cut the final result: no "
+    "statement is needed for that. A check may send the answer back once.",
 }
 CORE_TOOLS = {
     **TOOLS,
-    "recover": "More about the databases: all about one table or column, or a search of names and values.",
+    "recover": "More about the databases, several things at once: all about a table or column, or a search of "
+    "names, values and documents.",
 }
-
-NAME_IT = "name what you need of it in `missing`"
-"""For the arbiter, after how much evidence was left out: it has no `recover`."""
 
 RE2 = "Regular expressions are RE2: no lookaround."
 
@@ -134,49 +142,18 @@ take the one that others would not take first. All databases are in one read-onl
 MEND = "Mend it, or compute it in another way; if the answer stands, give it again."
 CALL_A_TOOL = "Nothing was called. Go on by calling one of the tools; to end, call `answer`."
 CALL_RECORDS = "Nothing was called. Call `records` once."
+OPENED_NOW = "Opened; it cannot be opened again. Give your records now."
+OPENED_ALREADY = "you have opened once: give your records now, and put what is still lacking into `missing`"
 
 
-def cited_part(view: EvidenceView, cited: frozenset[str]) -> EvidenceView:
-    """The view with only what is cited: tables, columns, joins, passages, and the values that were found."""
-    if not cited:
-        return view
-    relations = tuple(relation for relation in view.relations if relation.reference in cited)
-    keys = {reference for relation in relations for reference in (*relation.left, *relation.right)}
-    tables = []
-    for table in view.tables:
-        columns = tuple(column for column in table.columns if column.reference in cited | keys)
-        if columns or table.reference in cited:
-            hidden = len(table.columns) - len(columns)
-            tables.append(dataclasses.replace(table, columns=columns, left_out=table.left_out + hidden))
-    shown = {table.reference for table in tables} | {column.reference for table in tables for column in table.columns}
-    return dataclasses.replace(
-        view,
-        tables=tuple(tables),
-        relations=relations,
-        passages=tuple(passage for passage in view.passages if passage.reference in cited),
-        anchors=tuple(anchor for anchor in view.anchors if anchor.reference in shown),
-        left_out=LeftOut(),
-    )
+def user_prompt(prefix: str, rest: str, client: ModelClient) -> UserPromptPart:
+    """A first message: what is the same for every question of an environment, marked as such for the providers that
+    cache what is marked, then the rest."""
+    from pydantic_ai.messages import CachePoint, UserPromptPart
 
-
-def read_by(sql: str, view: EvidenceView) -> frozenset[str]:
-    """The references of the view's tables and columns that a statement names."""
-    try:
-        words = {token.text.lower() for token in sqlglot.tokenize(sql, dialect="duckdb")}
-    except SqlglotError:
-        return frozenset()
-    found: set[str] = set()
-    for table in view.tables:
-        if table.sql_name.replace('"', "").rpartition(".")[2].lower() not in words:
-            continue
-        found.add(table.reference)
-        for column in table.columns:
-            inner = column.reference.removeprefix(table.reference).lstrip(".").lower()
-            if {inner, f"{inner} clean", f"{inner} key", column.expression.strip('"').lower()} & words:
-                found.add(column.reference)
-    # A join between tables that are both read is what the statement joins by, or should have.
-    found |= {relation.reference for relation in view.relations if {relation.left_table, relation.right_table} <= found}
-    return frozenset(found)
+    if not prefix or client.model.choice.is_local:
+        return UserPromptPart(f"{prefix}\n\n{rest}".strip())
+    return UserPromptPart([prefix, CachePoint(), rest])
 
 
 def learned_opening(
@@ -186,15 +163,18 @@ def learned_opening(
     draft: Draft | None = None,
     chosen: Sequence[str] = (),
     recovered: Sequence[tuple[str, str]] = (),
+    in_vain: Sequence[str] = (),
 ) -> str:
-    """`evidence` may be empty; `chosen` is what the person said of open ambiguities; `recovered` is what the arbiter
-    missed, and what was found when it was searched for."""
+    """`chosen` is what the person said of open ambiguities; `recovered` is what the arbiter missed, and what was found
+    when it was searched for; `in_vain` is what it wanted to open and is nowhere."""
     parts = [data_block("evidence", evidence)] if evidence else []
     if records is not None:
         parts.append(f"Records:\n{data_block('records', records_text(records))}")
     if draft is not None:
         parts.append(f"Already run: {draft.text}")
     parts += [f"Searched for {what}:\n{data_block('evidence', found)}" for what, found in recovered]
+    if in_vain:
+        parts.append(f"Searched for in vain: {one_line('; '.join(in_vain), 600)}")
     parts += [f"The person was asked, and means: {text}" for text in chosen]
     parts.append(f"The question:\n{question}")
     if draft is not None and draft.name and not chosen:

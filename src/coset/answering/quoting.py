@@ -15,6 +15,8 @@ from decimal import Decimal
 from typing import Any
 
 LONGEST_CELL = 160
+CELLS = (2_000, 500, LONGEST_CELL)
+"""Letters of a cell: as many as let all rows of a result fit."""
 _BLOCK = re.compile(r"<(\s*/?\s*)data\b", re.IGNORECASE)
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -55,18 +57,21 @@ def name(text: str) -> str:
 
 
 def grid(columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], longest: int) -> tuple[str, int]:
-    """The rows as lines of at most `longest` characters in all, and how many of them are shown."""
-    lines = [" | ".join(f"{name(column)} {kind}" for column, kind in zip(columns, types, strict=True))]
-    used = len(lines[0])
-    shown = 0
-    for row in rows:
-        line = " | ".join(cell(value) for value in row)
-        if used + len(line) > longest and shown:
+    """The rows as lines of at most `longest` characters in all, and how many of them are shown: all of them with long
+    texts whole where that fits, then with long texts cut, then the first."""
+    heading = " | ".join(f"{name(column)} {kind}" for column, kind in zip(columns, types, strict=True))
+    lines: list[str] = []
+    for widest in CELLS:
+        lines, used = [], len(heading)
+        for row in rows:
+            line = " | ".join(cell(value, widest) for value in row)
+            if used + len(line) > longest and lines:
+                break
+            lines.append(line[:longest])
+            used += len(line) + 1
+        if len(lines) == len(rows) and used <= longest + 1:
             break
-        lines.append(line[:longest])
-        used += len(line) + 1
-        shown += 1
-    return "\n".join(lines), shown
+    return "\n".join([heading, *lines]), len(lines)
 
 
 def _escaped(match: re.Match[str]) -> str:

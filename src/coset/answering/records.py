@@ -1,7 +1,7 @@
 """The arbiter's records: what the question means in terms of this environment, one decision each, typed.
 
-In: nothing; these are the types that `record_form` fills, `record_names` checks, and the agent reads. Out: the records
-as lines, each under the number by which it can be read alone.
+In: nothing; these are the types that `parse_records` fills and the agent reads. Out: the records as lines, each under
+the number by which it can be read alone.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ class Record(BaseModel):
     @property
     def cited(self) -> tuple[str, ...]:
         """The references it names."""
-        single = [getattr(self, key, "") for key in ("reference", "rejected")]
-        return tuple(each for each in [*single, *getattr(self, "references", [])] if each)
+        return tuple(getattr(self, "references", ()))
 
 
 class Shape(Record):
@@ -48,17 +47,18 @@ class FieldChoice(Record):
     """Which column a word of the question means, and which one it does not."""
 
     meaning: str
-    reference: str
-    expression: Annotated[Text, Field(description="SQL over the column, cleaned where it is dirty")] = ""
-    rejected: Annotated[Text, Field(description="reference of the strongest competitor")] = ""
-    why: Text = ""
+    references: References = []
+    expression: Text = ""
+    rejected: Text = ""
+    """The strongest competitor: its reference, or words."""
 
 
 class JoinRule(Record):
     """How two tables are joined."""
 
-    references: Annotated[References, Field(description="the relation, or the columns joined", min_length=1)]
-    condition: Annotated[str, Field(description="ON condition")]
+    references: References = []
+    """The relation, or the columns joined."""
+    condition: str
     why: Text = ""
 
 
@@ -66,8 +66,9 @@ class Filter(Record):
     """Which rows count: a phrase of the question as a condition over stored values."""
 
     phrase: str
-    reference: str
-    condition: Annotated[str, Field(description="SQL condition, values exactly as stored")]
+    references: References = []
+    condition: str
+    """SQL, values exactly as stored."""
 
 
 class Formula(Record):
@@ -82,15 +83,18 @@ class TextOperation(Record):
     """A fact that stands only in free text."""
 
     operation: Literal["classify", "extract"]
-    reference: str
-    into: Annotated[References, Field(description="categories, or fields to extract", min_length=1)]
+    references: References = []
+    into: References
+    """Categories, or fields to extract."""
+    about: Text = ""
 
 
 class Ambiguity(Record):
     """A question that can be read in more than one way."""
 
     about: str
-    readings: Annotated[list[str], Field(description="likeliest first", min_length=2)]
+    readings: list[str]
+    """The likeliest first."""
     references: References = []
 
 
@@ -139,6 +143,10 @@ class Records(BaseModel):
         for kind in KINDS:
             for number, record in enumerate(getattr(self, kind)):
                 yield f"{kind}[{number}]", record
+
+    def each_decision(self) -> Iterator[Record]:
+        """Every record but the shape."""
+        return (record for place, record in self.each() if place != "shape")
 
     @property
     def cited(self) -> frozenset[str]:

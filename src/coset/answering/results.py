@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from sqlglot import exp
+
 from coset.answering.answer import misfit
 from coset.answering.records import Shape
 from coset.errors import UserError
@@ -81,6 +83,27 @@ class NamedResults:
             types=tuple(named.result.types[place] for place in places),
         )
         return self.ran(whole) or self.add(sql, whole, result)
+
+    def cut_statement(self, name: str, columns: Sequence[str], order: Sequence[str], limit: int | None) -> str:
+        """The statement that takes columns and rows of a result in an order: `total`, `total desc`. Raises `UserError`
+        that lists the columns there are."""
+        named = self.find(name)
+        there = {column.lower(): column for column in named.result.columns} if named.result else {}
+
+        def known(written: str) -> str:
+            bare = written.strip().strip('"')
+            if there and bare.lower() not in there:
+                raise UserError(f"'{name}' has no column '{bare}'; it has {', '.join(there.values())}")
+            return exp.to_identifier(there.get(bare.lower(), bare), quoted=True).sql(dialect="duckdb")
+
+        ordered = []
+        for each in order:
+            begin, _, last = each.strip().rpartition(" ")
+            direction = last.upper() if last.upper() in {"ASC", "DESC"} and begin else ""
+            ordered.append(f"{known(begin if direction else each)} {direction}".strip())
+        sql = f"SELECT {', '.join(map(known, columns)) or '*'} FROM {named.name}"
+        sql += f" ORDER BY {', '.join(ordered)}" if ordered else ""
+        return sql + (f" LIMIT {int(limit)}" if limit is not None else "")
 
     def find(self, name: str) -> NamedResult:
         """A result by its name. Raises `UserError` that lists the names there are."""

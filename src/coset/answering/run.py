@@ -7,9 +7,10 @@ agent the plain schema.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from coset.answering.agent import Agent, Ending
 from coset.answering.answer import Answer, Mode, Proposal
@@ -17,38 +18,31 @@ from coset.answering.arbiter import arbitrate
 from coset.answering.assemble import Grounds, assemble
 from coset.answering.checkpoint import Checkpoint
 from coset.answering.checks import CheckResult
-from coset.answering.core_evidence import BUDGET as CORE_BUDGET
 from coset.answering.core_evidence import core_text
 from coset.answering.cross_check import CrossCheck, offline_statement
-from coset.answering.draft import Draft, run_draft, why_not
+from coset.answering.draft import Draft, run_draft
+from coset.answering.evidence import Evidence, read_by
 from coset.answering.model_client import Ledger, Limits, ModelClient, Retries
-from coset.answering.models import ModelChoices, open_model
-from coset.answering.prompt import (
-    AGENT,
-    CORE_AGENT,
-    CORE_TOOLS,
-    NAME_IT,
-    TOOLS,
-    cited_part,
-    core_opening,
-    learned_opening,
-    read_by,
-)
+from coset.answering.models import ModelChoice, ModelChoices, open_model
+from coset.answering.prompt import AGENT, CORE_AGENT, CORE_TOOLS, TOOLS, core_opening, learned_opening
 from coset.answering.quoting import one_line
 from coset.answering.recorder import Recorder
 from coset.answering.records import Records, record_text
 from coset.answering.recover import RECOVERED, CoreRecover, LearnedRecover, searched, unanswerable
 from coset.answering.results import NamedResults
-from coset.answering.shorthand import Shorthand, shortened
+from coset.answering.shorthand import Shorthand
 from coset.answering.text_operations.reader import TextReader
 from coset.answering.text_operations.tools import TextTools
-from coset.answering.tools import AskUser, Recover, Toolbox
+from coset.answering.tools import AskUser, Recover, Statements, Toolbox
 from coset.answering.verification import Verification
 from coset.environment.configuration import Environment
 from coset.routing.budgets import DETAILS
 from coset.routing.view import EvidenceView
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
 
 Verify = Literal["none", "auto", "full"]
 """none: the answer as it is given. auto: checks always, an answer that fails one goes back once, and one that stays in
@@ -85,188 +79,133 @@ class Routes(Protocol):
     def view(self, question: str, budget: int) -> EvidenceView: ...
 
 
-@dataclass
-class QuestionRun:
-    """The run. `answer` is called once."""
+@dataclass(frozen=True)
+class Checks:
+    """What looks at an answer before it is given, for one pinned shape; nothing with `--verify none`."""
 
-    question: str
-    environment: Environment
-    options: AskOptions
-    choices: ModelChoices
-    recorder: Recorder
-    session: QuerySession
-    router: Routes | None
-    stack: AsyncExitStack
-    results: NamedResults = field(default_factory=NamedResults)
-    records: Records | None = None
-    view: EvidenceView | None = None
-    shorthand: Shorthand = field(default_factory=Shorthand)
-    cited: frozenset[str] = frozenset()
-    assumptions: list[str] = field(default_factory=list)
     verification: Verification | None = None
-    recomputation: CrossCheck | None = None
+    cross_check: CrossCheck | None = None
 
-    def __post_init__(self) -> None:
-        self.ledger = Ledger(self.options.limits)
-        self.learned = LearnedRecover(self.environment)
-        self.results.expand = self._expanded
+    def of(self, proposal: Proposal | None) -> tuple[CheckResult, ...]:
+        """What they say of the answer as it is given, after all that was mended."""
+        if self.verification is None or self.cross_check is None or proposal is None:
+            return ()
+        return (*self.verification.check(proposal), *self.cross_check.found(proposal))
 
-    def _expanded(self, sql: str) -> str:
-        return self.shorthand.expand(sql)
 
-    async def answer(self, checkpoint: Checkpoint | None) -> Answer:
-        client = await self._client("agent")
-        toolbox = await self._toolbox(client)
-        agent = Agent(client, toolbox)
-        agent.after_step = lambda: self._keep(agent)
-        if self.options.verify != "none":
-            self._verify(agent)
-        settled: Proposal | None = None
+@dataclass(frozen=True)
+class Start:
+    """What the agent begins with, or the answer where no agent is needed."""
+
+    checks: Checks
+    messages: Sequence[ModelMessage] = ()
+    records: Records | None = None
+    cited: frozenset[str] = frozenset()
+    """References that the records and the arbiter's statement name."""
+    assumptions: tuple[str, ...] = ()
+    left_out: frozenset[str] = frozenset()
+    """Tools that are of no use here."""
+    settled: Proposal | None = None
+
+
+class QuestionRun:
+    """One question while it is answered. `answer` is called once."""
+
+    def __init__(
+        self,
+        question: str,
+        environment: Environment,
+        options: AskOptions,
+        choices: ModelChoices,
+        recorder: Recorder,
+        session: QuerySession,
+        router: Routes | None,
+        stack: AsyncExitStack,
+    ) -> None:
+        self.question, self.environment, self.options, self.choices = question, environment, options, choices
+        self.recorder, self.session, self.router, self._stack = recorder, session, router, stack
+        self.ledger = Ledger(options.limits)
+        self.shorthand = Shorthand()
+        self.results = NamedResults(expand=self.shorthand.expand)
+        self.statements = Statements(session, self.results)
+        self.computed: list[Any] = []
+        self.recover = LearnedRecover(environment)
+        self.evidence: Evidence | None = None
+
+    async def answer(self, checkpoint: Checkpoint | None = None) -> Answer:
+        self.client = await self._client(self.choices.agent)
         if checkpoint is not None:
-            self._take_up(checkpoint, agent)
+            start = self._resumed(checkpoint)
         elif self.options.core:
-            agent.begin(core_opening(self.question, self._schema()), CORE_AGENT)
+            start = Start(self._checks(None), opened_with(core_opening(self.question, self._schema()), CORE_AGENT))
         else:
-            settled = await self._learned(agent)
-        if self.records is not None:
-            agent.shape = self.records.shape
-        if settled is None:
-            self._keep(agent)
-            self._pin()
-            ending = await agent.run()
-        else:
-            ending = Ending(settled, "", (), 0)
-        answer = self._made(ending)
+            start = await self._arbitrated(self._routed())
+        ending = await self._agent(start) if start.settled is None else Ending(start.settled, "", (), 0)
+        answer = self._assembled(start, ending)
         self.recorder.step("answer", {"stopped": answer.stopped, "text": answer.text, "sql": list(answer.sql)})
         return answer
 
-    async def _client(self, part: str) -> ModelClient:
-        choice = getattr(self.choices, part)
-        model = await open_model(choice, self.options.limits.request_seconds)
-        await self.stack.enter_async_context(model.model)
-        return ModelClient(model, self.ledger, self.recorder, self.options.retries)
+    # View: what the question may be answered from.
 
-    async def _toolbox(self, client: ModelClient) -> Toolbox:
-        same = self.choices.text == self.choices.agent
-        reader = TextReader(client if same else await self._client("text"))
-        texts = TextTools(reader, self.session, self.results, self.environment, self.recorder)
-        words = CORE_TOOLS if self.options.core else TOOLS
-        return Toolbox(self.session, self.results, self._recover(), self.options.ask_user, texts.offers, words)
+    def _routed(self) -> Evidence:
+        if self.evidence is None:
+            if self.router is None:
+                from coset.routing.router import Router
 
-    def _verify(self, agent: Agent) -> None:
-        toolbox = agent.toolbox
-        self.verification = verification = Verification(
-            self.environment, self.session, self.results, self.recorder, computed=toolbox.computed
-        )
-        agent.verify, toolbox.remarks = verification, verification.remarks
-        self.recomputation = agent.confirm = CrossCheck(
-            self.question,
-            self._schema if self.options.core else lambda: self._evidence(more=""),
-            agent.client,
-            toolbox,
-            always=self.options.verify == "full",
-            offline=self._offline,
-            doubted=verification.is_failed,
-        )
-
-    def _offline(self) -> str | None:
-        """The statement of the reasoner without a model. It stands on what was learned, so core mode does without."""
-        if self.options.core:
-            return None
-        return offline_statement(self.question, self.environment, self.session, self.router)
-
-    def _pin(self) -> None:
-        """Tell everything that looks at answers which shape was pinned."""
-        shape = self.records.shape if self.records else None
-        if self.verification is not None:
-            self.verification.shape = shape
-        if self.recomputation is not None:
-            self.recomputation.shape = shape
+                self.router = Router.open(self.environment, self.session)
+            view = self.router.view(self.question, self.options.budget or DETAILS)
+            self.evidence = Evidence.of(view, self.recover, self.shorthand)
+        return self.evidence
 
     def _schema(self) -> str:
         with EvidenceState.read(self.environment.state_folder) as state:
-            schema = core_text(state, self.options.budget or CORE_BUDGET)
+            schema = core_text(state, self.options.budget if self.options.core else None)
         self.recorder.step("view", {"text": schema, "mode": "core"})
         return schema
 
-    def _evidence(self, more: str | None = None) -> str:
-        """The view as text. It is made when it is first asked for: a run that is taken up again may not need it. `more`
-        says how to get at what is left out, where that is not `recover`, which only the agent has."""
-        from coset.routing.view_text import view_text
+    # Arbiter and draft: the answer itself, or what an agent needs to go on.
 
-        if self.view is None:
-            self.view, names = shortened(self._routed())
-            # A conversation that is gone on with keeps the names it has used.
-            self.shorthand = Shorthand({**names.names, **self.shorthand.names})
-        return view_text(self.view) if more is None else view_text(self.view, more)
-
-    def _routed(self) -> EvidenceView:
-        if self.router is None:
-            from coset.routing.router import Router
-
-            self.router = Router.open(self.environment, self.session)
-        return self.router.view(self.question, self.options.budget or DETAILS)
-
-    async def _learned(self, agent: Agent) -> Proposal | None:
-        """Begin the agent's conversation, or the answer where it needs none."""
-        text = self._evidence()
-        view = self.view
-        assert view is not None  # noqa: S101
-        self.recorder.step("view", {"text": text, "environment": view.environment, "matched": view.matched})
-        if not view.matched:
-            agent.begin(learned_opening(self.question, text, None), AGENT)
-            return None
-        arbiter = await self._client("arbiter")
-        toolbox = agent.toolbox
-        arbitration = await arbitrate(
-            self.question,
-            view,
-            self._evidence(NAME_IT),
-            arbiter,
-            self.shorthand.references,
-            lambda sql: why_not(sql, toolbox),
-        )
-        self.records = records = arbitration.records
+    async def _arbitrated(self, evidence: Evidence) -> Start:
+        routed = {"environment": evidence.view.environment, "matched": evidence.view.matched}
+        self.recorder.step("view", {"text": evidence.text(), **routed})
+        if not evidence.says_something:
+            opening = learned_opening(self.question, f"{evidence.text()}\n{self._schema()}", None)
+            return Start(self._checks(None), opened_with(opening, AGENT))
+        arbiter = await self._client(self.choices.arbiter)
+        found = await arbitrate(self.question, evidence, arbiter, self.statements.why_not)
+        records, view = found.records, evidence.view
+        checks = self._checks(records)
         if records is None:
-            self.assumptions.append("the arbiter gave no records that could be used: the agent worked from the view")
-            agent.begin(learned_opening(self.question, text, None), AGENT)
-            return None
-        self.cited = records.cited.union(*(read_by(query.sql, view) for query in records.queries))
-        self._pin()
-        if none := unanswerable(records, view.references, self.learned.holding, self.recorder):
-            return none
+            assumed = ("the arbiter gave no records that could be used: the agent worked from the view",)
+            opening = learned_opening(self.question, self._widest(evidence), None)
+            return Start(checks, opened_with(opening, AGENT), assumptions=assumed)
+        cited = records.cited.union(*(read_by(query.sql, view) for query in records.queries))
+        if none := unanswerable(records, view.references, self.recover.holding, self.recorder):
+            return Start(checks, records=records, cited=cited, settled=none)
         can_ask = self.options.ask_user is not None
-        draft = run_draft(records, view, toolbox, self.verification, self.recorder, can_ask)
+        draft = run_draft(records, view, self.statements, checks.verification, self.recorder, can_ask)
         if draft is not None and draft.settled is not None:
-            other = await self.recomputation(draft.settled) if self.recomputation is not None else []
+            other = await checks.cross_check(draft.settled) if checks.cross_check is not None else []
             if not other:
-                return draft.settled
+                return Start(checks, records=records, cited=cited, settled=draft.settled)
             draft = draft.doubted(other)
-        self._leave_out(toolbox, records, draft)
+        has_rows = draft is not None and bool(draft.name)
         opening = learned_opening(
             self.question,
-            self._shown(view, draft),
+            evidence.part(cited) if has_rows else self._widest(evidence),
             records,
             draft,
             self._chosen(records),
-            searched(records, toolbox.recover, self.recorder),
+            searched(records, self.recover, self.recorder),
+            evidence.in_vain,
         )
-        agent.begin(opening, AGENT)
-        return None
+        left_out = _left_out(records, draft) if draft is not None and has_rows else frozenset()
+        return Start(checks, opened_with(opening, AGENT), records, cited, left_out=left_out)
 
-    def _shown(self, view: EvidenceView, draft: Draft | None) -> str:
-        """The evidence that the agent sees: what is cited, unless the statement over it gave rows."""
-        from coset.routing.view_text import view_text
-
-        return "" if draft is not None and draft.name else view_text(cited_part(view, self.cited))
-
-    def _leave_out(self, toolbox: Toolbox, records: Records, draft: Draft | None) -> None:
-        """Tools that are for texts and for duplicates are offered where a record or the evidence speaks of them."""
-        if draft is None or not draft.name:
-            return
-        said = " ".join(draft.against)
-        texts = frozenset() if records.text_operations else FOR_TEXTS
-        toolbox.left_out = texts | (frozenset() if "duplicates" in said else frozenset({"resolve_entities"}))
+    def _widest(self, evidence: Evidence) -> str:
+        """All there is, where no statement stands on a part of it: the view, what was opened, and the plain schema
+        unless the view lists every table."""
+        return evidence.text() if evidence.lists_all else f"{evidence.text()}\n{self._schema()}"
 
     def _chosen(self, records: Records) -> list[str]:
         """What the person says of open ambiguities, where there is one to ask."""
@@ -279,43 +218,114 @@ class QuestionRun:
             self.recorder.step("asked", {"question": ambiguity.about, "answer": said})
         return chosen
 
-    def _recover(self) -> Recover:
-        plain: Recover = CoreRecover(self.environment) if self.options.core else self.learned
+    # Checks of whatever is about to be answered.
+
+    def _checks(self, records: Records | None) -> Checks:
+        if self.options.verify == "none":
+            return Checks()
+        shape = records.shape if records else None
+        verification = Verification(
+            self.environment, self.session, self.results, self.recorder, shape=shape, computed=self.computed
+        )
+        cross_check = CrossCheck(
+            self.question,
+            self._schema if self.options.core else lambda: self._routed().text(more=""),
+            self.client,
+            self.statements,
+            # What the arbiter could not decide, or found lacking, is computed twice.
+            always=self.options.verify == "full" or bool(records and records.missing),
+            offline=self._offline_statement,
+            shape=shape,
+            doubted=verification.is_failed,
+        )
+        return Checks(verification, cross_check)
+
+    def _offline_statement(self) -> str | None:
+        """The statement of the reasoner without a model. It stands on what was learned, so core mode does without."""
+        if self.options.core:
+            return None
+        return offline_statement(self.question, self.environment, self.session, self.router)
+
+    # Agent: a bounded loop of tool calls.
+
+    async def _agent(self, start: Start) -> Ending:
+        verification = start.checks.verification
+        same = self.choices.text == self.choices.agent
+        reader = TextReader(self.client if same else await self._client(self.choices.text))
+        texts = TextTools(reader, self.session, self.results, self.environment, self.recorder)
+        toolbox = Toolbox(
+            self.statements,
+            self._recovering(start.records),
+            self.options.ask_user,
+            texts.offers,
+            CORE_TOOLS if self.options.core else TOOLS,
+            remarks=verification.remarks if verification else None,
+            computed=self.computed,
+            left_out=start.left_out,
+        )
+        agent = Agent(
+            self.client,
+            toolbox,
+            shape=start.records.shape if start.records else None,
+            verify=verification,
+            confirm=start.checks.cross_check,
+            messages=list(start.messages),
+            after_step=lambda: self._keep(agent, start.records),
+        )
+        self._keep(agent, start.records)
+        return await agent.run()
+
+    async def _client(self, choice: ModelChoice) -> ModelClient:
+        model = await open_model(choice, self.options.limits.request_seconds)
+        await self._stack.enter_async_context(model.model)
+        return ModelClient(model, self.ledger, self.recorder, self.options.retries)
+
+    def _recovering(self, records: Records | None) -> Recover:
+        plain: Recover = CoreRecover(self.environment) if self.options.core else self.recover
 
         def recover(what: str, budget: int = RECOVERED) -> str:
-            record = record_text(self.records, what) if self.records else None
+            record = record_text(records, what) if records else None
             return record or plain(what, budget)
 
         return recover
 
-    def _keep(self, agent: Agent) -> None:
+    # Keeping and resuming.
+
+    def _keep(self, agent: Agent, records: Records | None) -> None:
         checkpoint = Checkpoint.of(
-            self.options.mode, agent.messages, self.results, self.records, self.ledger.steps, self.shorthand.kept()
+            self.options.mode, agent.messages, self.results, records, self.ledger.steps, self.shorthand.kept()
         )
         self.recorder.keep_messages(checkpoint.model_dump_json())
 
-    def _take_up(self, checkpoint: Checkpoint, agent: Agent) -> None:
-        agent.messages = checkpoint.conversation()
-        self.records = checkpoint.records
-        self.shorthand = Shorthand.restored(checkpoint.names)
+    def _resumed(self, checkpoint: Checkpoint) -> Start:
+        self.shorthand.restore(checkpoint.names)
         self.ledger.steps += checkpoint.usage
         self.results.restore(checkpoint.statements)
+        records = checkpoint.records
+        cited = records.cited if records else frozenset()
+        return Start(self._checks(records), checkpoint.conversation(), records, cited)
 
-    def _made(self, ending: Ending) -> Answer:
-        cited = self.cited | (self.records.cited if self.records else frozenset())
+    def _assembled(self, start: Start, ending: Ending) -> Answer:
         grounds = Grounds(
-            self.records,
-            cited,
-            self.view,
+            start.records,
+            start.cited,
+            self.evidence.view if self.evidence else None,
             self.environment.state_folder,
-            tuple(self.assumptions),
-            self._checked(ending.proposal),
+            start.assumptions,
+            start.checks.of(ending.proposal),
             tuple(self.ledger.steps),
         )
         return assemble(self.question, self.options.mode, ending, self.results, grounds, self.session, self.recorder)
 
-    def _checked(self, proposal: Proposal | None) -> tuple[CheckResult, ...]:
-        """What the checks say of the answer as it is given, after all that was mended."""
-        if self.verification is None or self.recomputation is None or proposal is None:
-            return ()
-        return (*self.verification.check(proposal), *self.recomputation.found(proposal))
+
+def opened_with(opening: str, instructions: str) -> list[ModelMessage]:
+    """The first message of a conversation."""
+    from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+    return [ModelRequest(parts=[UserPromptPart(opening)], instructions=instructions)]
+
+
+def _left_out(records: Records, draft: Draft) -> frozenset[str]:
+    """Tools for texts and for duplicates are offered where a record or a check speaks of them."""
+    texts = frozenset() if records.text_operations else FOR_TEXTS
+    return texts | (frozenset() if "duplicates" in " ".join(draft.against) else frozenset({"resolve_entities"}))

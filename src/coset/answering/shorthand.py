@@ -121,27 +121,25 @@ class Shorthand:
         """As JSON can hold it."""
         return {name: dataclasses.asdict(named) for name, named in self.names.items()}
 
-    @classmethod
-    def restored(cls, kept: Mapping[str, Any]) -> Shorthand:
-        return cls(
-            {
-                name: Named(
-                    Template(tuple(each["template"]["pieces"]), each["template"]["column"]),
-                    tuple(each["references"]),
-                    tuple(each["tables"]),
-                )
-                for name, each in kept.items()
-            }
-        )
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take up the names of an earlier conversation."""
+        self.names |= {
+            name: Named(
+                Template(tuple(each["template"]["pieces"]), each["template"]["column"]),
+                tuple(each["references"]),
+                tuple(each["tables"]),
+            )
+            for name, each in kept.items()
+        }
 
 
-def shortened(view: EvidenceView) -> tuple[EvidenceView, Shorthand]:
-    """The view with names for its long expressions, and what they stand for."""
+def shortened(view: EvidenceView, shorthand: Shorthand) -> EvidenceView:
+    """The view with names for its long expressions; what they stand for is added to the shorthand."""
     stored = [column.expression for table in view.tables for column in table.columns if column.kind == "column"]
-    shorthand = Shorthand(taken=frozenset(map(_bare, stored)))
+    shorthand.taken |= frozenset(map(_bare, stored))
     tables = tuple(_table(table, shorthand) for table in view.tables)
     relations = tuple(_relation(relation, shorthand) for relation in view.relations)
-    return dataclasses.replace(view, tables=tables, relations=relations, shorthands=()), shorthand
+    return dataclasses.replace(view, tables=tables, relations=relations, shorthands=())
 
 
 def _table(table: ViewTable, shorthand: Shorthand) -> ViewTable:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
@@ -21,13 +21,17 @@ from coset.answering.checks import CheckResult
 from coset.answering.model_client import Call, Tool, schema_of
 from coset.answering.prompt import RE2, TOOLS
 from coset.answering.quoting import data_block, grid, name, one_line
+from coset.answering.records import References
+from coset.answering.recover import RECOVERED, recover_all
 from coset.answering.results import NamedResult, NamedResults
 from coset.errors import CosetError, NotAllowed, SourceUnreachable
 from coset.session.query_session import QuerySession
 from coset.session.result import Result
 
-SHOWN_LETTERS = 2_500
-SHOWN_ROWS = 20
+SHOWN_LETTERS = 6_000
+"""About 1,500 tokens of a result: smaller ones are shown whole."""
+SAMPLE_LETTERS = 2_500
+COUNT_SECONDS = 5.0
 LETTERS_A_TOKEN = 6
 LONGEST_ERROR = 400
 LONGEST_HINT = 800
@@ -60,8 +64,8 @@ class CalcArguments(Arguments):
 
 
 class RecoverArguments(Arguments):
-    what: Annotated[str, Field(description="a name, or words")]
-    budget: Annotated[int, Field(description="tokens", ge=100, le=4_000)] = 1_000
+    what: Annotated[References, Field(description="names, or words; several at once")]
+    budget: Annotated[int, Field(description="tokens in all", ge=100, le=12_000)] = RECOVERED
 
 
 class AskArguments(Arguments):
@@ -89,29 +93,69 @@ class ToolOffer:
     handler: Handler
 
 
+class Statements:
+    """Statements of one question, run over all sources; each result keeps a name."""
+
+    def __init__(self, session: QuerySession, results: NamedResults) -> None:
+        self.session, self.results = session, results
+
+    def run(self, query: str) -> NamedResult:
+        """Run a statement, or take the result it gave before. Raises a `CosetError`."""
+        whole = self.results.whole(query)
+        return self.results.ran(whole) or self.results.add(query, whole, self.session.sql(whole))
+
+    def why_not(self, query: str) -> str | None:
+        """Why a statement does not run, in words for who wrote it. One that runs has its result kept."""
+        try:
+            self.run(query)
+        except CosetError as error:
+            return self.told_error(error, query)
+        return None
+
+    def told_error(self, error: CosetError, query: str) -> str:
+        """Why a statement did not run, and what to do about it where that is known."""
+        whole = self.results.whole(query)
+        hint = RE2 if _LOOKAROUND.search(whole) else column_hint(self.session, whole, str(error))
+        return f"{told(error)} {one_line(hint, LONGEST_HINT)}".strip()
+
+    def shown(self, named: NamedResult) -> str:
+        """A result for the model. Of one that was cut off the rows are counted, where that is cheap."""
+        count: int | None = None
+        if named.result is not None and named.result.truncated:
+            try:
+                counted = self.session.sql(f"SELECT count(*) FROM (\n{named.whole}\n)", seconds=COUNT_SECONDS)
+                count = int(counted.rows()[0][0])
+            except CosetError:
+                count = None
+        return shown(named, count)
+
+    def cut(self, name: str, columns: Sequence[str], order: Sequence[str], limit: int | None) -> NamedResult:
+        """A result with only these columns, in this order, and so many rows. Raises a `CosetError`."""
+        if not order and limit is None:
+            return self.results.narrowed(name, columns)
+        return self.run(self.results.cut_statement(name, columns, order, limit))
+
+
 class Toolbox:
-    """The tools of one question. `more` are offers of other parts: text operations."""
+    """The tools of one question."""
 
     def __init__(
         self,
-        session: QuerySession,
-        results: NamedResults,
+        statements: Statements,
         recover: Recover,
         ask_user: AskUser | None = None,
         more: Mapping[str, ToolOffer] | None = None,
         words: Mapping[str, str] = TOOLS,
+        remarks: Remarks | None = None,
+        computed: list[Any] | None = None,
+        left_out: Collection[str] = (),
     ) -> None:
-        """`words` describe the tools to the model."""
-        self._words = words
-        self.session = session
-        self.results = results
+        """`more` are offers of other parts: text operations. `words` describe the tools to the model. What the
+        calculator gives is added to `computed`. Tools in `left_out` are of no use for this question and not told of."""
+        self.statements, self.results, self.session = statements, statements.results, statements.session
         self.recover = recover
-        self._ask_user = ask_user
-        self.remarks: Remarks | None = None
-        self.left_out: frozenset[str] = frozenset()
-        """Tools that this question has no use for, and need not be told of."""
-        self.computed: list[Any] = []
-        """What the calculator gave, in order."""
+        self.computed = computed if computed is not None else []
+        self._words, self._ask_user, self._remarks, self._left_out = words, ask_user, remarks, frozenset(left_out)
         self.offers: dict[str, ToolOffer] = {
             "sql": ToolOffer(SqlArguments, self._sql),
             "calc": ToolOffer(CalcArguments, self._calc),
@@ -127,7 +171,7 @@ class Toolbox:
         offered = [
             Tool(name, self._words[name], schema_of(offer.arguments))
             for name, offer in self.offers.items()
-            if name not in self.left_out
+            if name not in self._left_out
         ]
         return [*offered, Tool("answer", self._words["answer"], schema_of(Proposal))]
 
@@ -150,33 +194,23 @@ class Toolbox:
             outcome = Outcome(told(error), True, {"error": type(error).__name__})
         return Outcome(outcome.text, outcome.failed, {**outcome.kept, "seconds": round(time.monotonic() - started, 3)})
 
-    def run_sql(self, query: str) -> NamedResult:
-        """Run a statement, give its result a name. Raises a `CosetError`."""
-        whole = self.results.whole(query)
-        return self.results.add(query, whole, self.session.sql(whole))
-
     async def _sql(self, arguments: SqlArguments) -> Outcome:
         whole = self.results.whole(arguments.query)
         if before := self.results.ran(whole):
             return Outcome(f"This ran before: its rows are {before.name}. Do something else, or answer.", True)
         try:
-            named = self.run_sql(arguments.query)
+            named = self.statements.run(arguments.query)
         except CosetError as error:
-            text = self.told_error(error, arguments.query)
+            text = self.statements.told_error(error, arguments.query)
             return Outcome(text, True, {"sql": whole, "error": type(error).__name__})
-        return Outcome(self.told_result(named)[0], False, _kept(named))
+        return Outcome(self._told(named), False, _kept(named))
 
-    def told_error(self, error: CosetError, query: str) -> str:
-        """Why a statement did not run, and what to do about it where that is known."""
-        whole = self.results.whole(query)
-        hint = RE2 if _LOOKAROUND.search(whole) else column_hint(self.session, whole, str(error))
-        return f"{told(error)} {one_line(hint, LONGEST_HINT)}".strip()
-
-    def told_result(self, named: NamedResult) -> tuple[str, Sequence[CheckResult]]:
-        """A result for the model with what the checks remark of it, if there is something that checks; the remarks."""
-        remarks = self.remarks(named) if self.remarks and named.result is not None else ()
-        lines = "\n".join(one_line(f"{each.name}, {each.outcome}: {each.detail}", 240) for each in remarks)
-        return (f"{shown(named)}\n{data_block('checks', lines)}" if lines else shown(named)), remarks
+    def _told(self, named: NamedResult) -> str:
+        """A result for the model with what the checks remark of it."""
+        remarks = self._remarks(named) if self._remarks and named.result is not None else ()
+        lines = "\n".join(one_line(f"{each.name}, {each.outcome}: {each.detail}", 300) for each in remarks)
+        text = self.statements.shown(named)
+        return f"{text}\n{data_block('checks', lines)}" if lines else text
 
     async def _calc(self, arguments: CalcArguments) -> Outcome:
         from coset.session.calculator import calculate, format_value
@@ -186,7 +220,11 @@ class Toolbox:
         return Outcome(one_line(format_value(value), 2_000))
 
     async def _recovered(self, arguments: RecoverArguments) -> Outcome:
-        text, longest = self.recover(arguments.what, arguments.budget), LETTERS_A_TOKEN * arguments.budget
+        if len(arguments.what) > 1:
+            text = "\n".join(each for _, each in recover_all(self.recover, arguments.what, arguments.budget))
+        else:
+            text = self.recover("".join(arguments.what), arguments.budget)
+        longest = LETTERS_A_TOKEN * arguments.budget
         cut = text if len(text) <= longest else text[:longest] + "\n… (truncated: name one part)"
         return Outcome(data_block("evidence", cut))
 
@@ -206,16 +244,20 @@ def told(error: CosetError) -> str:
     return f"{kind}{one_line(str(error), LONGEST_ERROR)}"
 
 
-def shown(named: NamedResult) -> str:
-    """A result for the model: how large it is, its first rows, and whether that is all."""
+def shown(named: NamedResult, count: int | None = None) -> str:
+    """A result for the model: how large it is, its rows as far as they fit, and whether that is all. `count` is "
+    "how many
+    rows there are where the result was cut off."""
     result = named.result
     if result is None:
         return f"{named.name}: known by its statement"
-    count, columns = size(result), len(result.columns)
+    rows_there, columns = size(result) if count is None else f"{count:,} rows", len(result.columns)
     if result.table.num_rows == 0:
         return f"{named.name}: 0 rows; the statement ran and found nothing. Columns: {', '.join(result.columns)[:400]}"
-    text, rows = grid(result.columns, result.types, result.rows()[:SHOWN_ROWS], SHOWN_LETTERS)
-    head = f"{named.name}: {count} x {columns}"
+    text, rows = grid(result.columns, result.types, result.rows(), SHOWN_LETTERS)
+    if rows < result.table.num_rows:  # What does not fit whole is a sample, and a sample need not be large.
+        text, rows = grid(result.columns, result.types, result.rows()[:rows], SAMPLE_LETTERS)
+    head = f"{named.name}: {rows_there} x {columns}"
     if rows < result.table.num_rows or result.truncated:
         head += f"; truncated: the first {rows} shown, all are in {named.name}"
     return f"{head}\n{data_block(named.name, text)}"

@@ -15,13 +15,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from coset.errors import UserError
-from coset.evidence.lookup import resolve
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.prototypes import Array, PrototypeBank
 from coset.identities.realise import Embedded, KnownEmbedding, Realisation
 from coset.identities.signals import Signal
 from coset.identities.teaching import Taught
 from coset.state import EvidenceState
+from coset.state.names import resolve
 from coset.state.rows import now
 
 

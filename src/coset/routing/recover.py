@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coset.errors import UserError
-from coset.evidence.lookup import resolve
 from coset.routing.budgets import RECOVERED
 from coset.routing.cost import cost, lines_cost
 from coset.routing.data_as_text import literal, one_line, percent, runnable
@@ -22,6 +21,7 @@ from coset.routing.facts import ColumnFacts, DocumentFacts, RelationFacts
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.view_parts import ViewParts
 from coset.routing.view_text import column_line, other_join_line, table_lines
+from coset.state.names import resolve
 
 LEAST_BUDGET = 60
 SHOWN_MEMBERS = 200

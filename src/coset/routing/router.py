@@ -15,7 +15,6 @@ import numpy as np
 
 from coset.environment.configuration import Environment
 from coset.errors import UserError
-from coset.evidence.lookup import resolve
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.identities.model import load_model
 from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
@@ -35,6 +34,7 @@ from coset.routing.spoken_of import Vocabulary, role_words, without_chance
 from coset.routing.view import EvidenceView
 from coset.routing.view_builder import in_order_of_score, opened, view_of
 from coset.session.query_session import QuerySession
+from coset.state.names import resolve
 
 SCORED = 400
 """So many columns, the strongest, are handed on with their scores."""

@@ -11,9 +11,6 @@ from typing import Any
 import pyarrow as pa
 
 from coset.errors import UserError
-from coset.evidence.dirt import dirt_of
-from coset.evidence.joins import joins_of
-from coset.evidence.lookup import everything_about, resolve
 from coset.identities.explain import explain, realised_identities
 from coset.identities.inventory import Inventory, load_inventory
 from coset.identities.store import IdentityStore
@@ -23,6 +20,8 @@ from coset.routing.facts import RelationFacts
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.view_parts import ViewParts
 from coset.state import EvidenceState
+from coset.state.listings import everything_about, joins_of, quality_of
+from coset.state.names import resolve
 from coset.use_cases.results import Rows
 from coset.use_cases.workspace import Workspace
 
@@ -79,7 +78,7 @@ def diagnostics(workspace: Workspace, about: str | None = None, kind: str | None
     """The dirt that was seen, everywhere or within a source, table or column, with what cleans it."""
     reference = resolved(workspace, about)
     with workspace.reading() as state:
-        return dirt_of(state, reference, kind)
+        return quality_of(state, reference, kind)
 
 
 def memberships(workspace: Workspace) -> Rows:
@@ -165,20 +164,6 @@ def _touching(objects: StateObjects, about: str) -> Sequence[RelationFacts]:
 
 
 def reference_of(objects: StateObjects, written: str) -> str:
-    """The full reference behind what somebody wrote: a reference or a short form of it, or a name as SQL has it
-    (`shop.orders`, `shop.orders.amount`). Raises `UserError` with the nearest references when it is none."""
-    wanted = written.strip().strip("[]").strip()
-    if not wanted:
-        raise UserError("nothing is named: give a reference, such as one that a view shows in brackets")
-    bare = wanted.replace('"', "").lower()
-    for reference, table in objects.tables.items():
-        sql_name = table.sql_name.replace('"', "").lower()
-        if bare == sql_name:
-            return reference
-        if bare.startswith(f"{sql_name}."):
-            inner = bare[len(sql_name) + 1 :]
-            for column in objects.columns(reference):
-                if column.reference[len(reference) + 1 :].lower() == inner:
-                    return column.reference
+    """The full reference behind what somebody wrote; `UserError` with the nearest references when it is none."""
     with objects.reading() as state:
-        return resolve(state, wanted)
+        return resolve(state, written)

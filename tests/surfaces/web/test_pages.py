@@ -16,10 +16,9 @@ from starlette.testclient import TestClient
 from answering.wire_servers import Say, Wire, call
 from coset.answering.audit import RunRecorder
 from coset.environment.configuration import load_environment
-from coset.evidence.dirt import dirt_of
-from coset.evidence.joins import joins_of
 from coset.identities.picture import places
 from coset.state import EvidenceState
+from coset.state.listings import joins_of, quality_of
 from surfaces.web.conftest import COLUMN, SCRIPT, open_client
 
 QUESTION = "What is the list price of each product?"
@@ -125,7 +124,7 @@ def test_an_object_shows_what_is_known_and_why(client: TestClient):
 
 def test_relations_and_diagnostics_list_what_the_commands_list(client: TestClient, company: Path):
     with state_of(company) as state:
-        joins, dirt = joins_of(state), dirt_of(state)
+        joins, dirt = joins_of(state), quality_of(state)
     page = get(client, "/relations")
     assert all(f'id="{join["id"]}"' in page for join in joins)
     assert page.count('class="join"') == len(joins)

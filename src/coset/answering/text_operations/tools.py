@@ -30,9 +30,9 @@ from coset.answering.text_operations.reader import TextReader
 from coset.answering.tools import Arguments, Outcome, ToolOffer
 from coset.environment.configuration import Environment
 from coset.errors import UserError
-from coset.evidence.lookup import resolve
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
+from coset.state.names import resolve
 
 if TYPE_CHECKING:
     import pyarrow as pa

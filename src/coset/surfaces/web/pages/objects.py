@@ -16,12 +16,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from coset.errors import UserError
-from coset.evidence.lookup import everything_about
 from coset.identities.explain import explain
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.store import IdentityStore
 from coset.routing.budgets import DETAILS
 from coset.state import EvidenceState
+from coset.state.listings import everything_about
 from coset.surfaces.web.forms import number_in, read_form
 from coset.surfaces.web.pages.questions import LEAST, MOST
 from coset.surfaces.web.rendering import render

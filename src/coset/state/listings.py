@@ -1,43 +1,43 @@
-"""Finding what is known of one thing, by its reference or a short form of it.
+"""Lists of what a state knows, for people to read: all of one thing, the joins, the quality problems.
 
-In: an open state and a reference as a person types it. Out: the full reference, and all that the state holds about it.
+In: an open state and, where only a part is wanted, a name of it in any form. Out: plain rows with the names under which
+they are shown. A name that means nothing raises `UserError` with the nearest ones.
 """
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 from coset.errors import UserError
-from coset.state import EvidenceState
+from coset.state.evidence_state import EvidenceState
+from coset.state.names import resolve
 
 
-def resolve(state: EvidenceState, written: str) -> str:
-    """The full reference that a short form means; `UserError` with the nearest ones when it is none or several."""
-    known = references(state)
-    by_lower = {reference.lower(): reference for reference in known}
-    wanted = written.strip().lower()
-    if wanted in by_lower:
-        return by_lower[wanted]
-    endings = [reference for reference in known if reference.lower().endswith(("/" + wanted, "." + wanted))]
-    # A name that ends several references means the one highest up: a table rather than its columns.
-    shortest = [item for item in endings if item.count(".") == min(other.count(".") for other in endings)]
-    if len(shortest) == 1:
-        return shortest[0]
-    if shortest:
-        raise UserError(f"'{written}' may be {' or '.join(shortest[:4])}: say which")
-    near = difflib.get_close_matches(wanted, list(by_lower), n=3, cutoff=0.4)
-    hint = f"; did you mean {' or '.join(by_lower[name] for name in near)}?" if near else ""
-    raise UserError(f"nothing known is called '{written}'{hint}")
-
-
-def references(state: EvidenceState) -> list[str]:
-    rows = state.rows(
-        "SELECT source AS reference FROM sources UNION ALL SELECT reference FROM tables "
-        "UNION ALL SELECT reference FROM columns UNION ALL SELECT reference FROM paths "
-        "UNION ALL SELECT reference FROM facets"
+def joins_of(state: EvidenceState, written: str | None = None, least: float = 0.0) -> list[dict[str, Any]]:
+    """The joins of at least this confidence: all, or those that touch a source, a table or a column."""
+    reference = resolve(state, written) if written else None
+    return state.rows(
+        "SELECT * FROM relations WHERE confidence >= $1 AND ($2 IS NULL OR left_table = $2 OR right_table = $2 "
+        "OR starts_with(left_table, $2 || '/') OR starts_with(right_table, $2 || '/') "
+        "OR list_contains(left_columns, $2) OR list_contains(right_columns, $2)) "
+        "ORDER BY left_columns, right_columns",
+        [least, reference],
     )
-    return [row["reference"] for row in rows]
+
+
+def quality_of(state: EvidenceState, written: str | None = None, kind: str | None = None) -> list[dict[str, Any]]:
+    """What is wrong with values, and tables whose rows repeat an entity: everything, or what lies within a source,
+    table or column, or what is of one kind."""
+    reference = resolve(state, written) if written else None
+    within = "($1 IS NULL OR {0} = $1 OR starts_with({0}, $1 || '/') OR starts_with({0}, $1 || '.'))"
+    return state.rows(
+        "SELECT column_reference AS reference, kind, share, share_error, detail, expression, type, examples "
+        f"FROM diagnostics WHERE {within.format('column_reference')} AND ($2 IS NULL OR kind = $2) "
+        "UNION ALL SELECT table_reference, 'duplicates', share, share_error, detail, key_expression, 'VARCHAR', [] "
+        f"FROM duplicates WHERE {within.format('table_reference')} AND ($2 IS NULL OR $2 = 'duplicates') "
+        "ORDER BY reference, kind",
+        [reference, kind],
+    )
 
 
 def everything_about(state: EvidenceState, reference: str) -> dict[str, Any]:

@@ -1,0 +1,213 @@
+"""The evidence of one question as its readers get it: the view, what was opened of it, and the part an agent needs.
+
+In: a view, and what finds more of the environment. Out: texts. The prefix is the same for every question of an
+environment and stands first; the details are of this question; what the arbiter opens is added. The agent gets all that
+the records, the statement and the checks stand on. Asks no model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from coset.answering.parse_records import Names
+from coset.answering.quoting import data_block
+from coset.answering.recover import LearnedRecover, recover_all
+from coset.answering.shorthand import Shorthand, shortened
+from coset.routing.cost import cost
+from coset.routing.view import EvidenceView, LeftOut, ViewRule
+from coset.routing.view_builder import opened
+from coset.routing.view_text import BY_RECOVER, details_text, prefix_text, view_text
+
+OPENED = 6_000
+"""Tokens of details for all that is opened."""
+BY_OPENING = "open it by name"
+"""For the arbiter, after how much evidence was left out."""
+NOWHERE = "NOTHING FOUND"
+MOST_RULES = 60
+
+
+@dataclass
+class Evidence:
+    """What one question is answered from."""
+
+    view: EvidenceView
+    shorthand: Shorthand = field(default_factory=Shorthand)
+    recover: LearnedRecover | None = None
+    found: str = ""
+    """What was found for words and documents that were opened: tables are in the view."""
+    in_vain: tuple[str, ...] = ()
+    """What was asked for and is nowhere."""
+
+    @classmethod
+    def of(cls, view: EvidenceView, recover: LearnedRecover | None, shorthand: Shorthand) -> Evidence:
+        """With short names for its long expressions; names that a resumed conversation has used stay."""
+        return cls(shortened(view, shorthand), shorthand, recover)
+
+    def text(self, more: str = BY_RECOVER) -> str:
+        """All of it. `more` says how to get at what is left out."""
+        return "\n".join(part for part in (view_text(self.view, more), self.found) if part)
+
+    def prompt(self) -> tuple[str, str]:
+        """For the arbiter: the part that is the same for every question, and the part that is not."""
+        details = data_block("evidence", details_text(self.view, BY_OPENING))
+        return data_block("environment", prefix_text(self.view)), details
+
+    def part(self, cited: frozenset[str]) -> str:
+        """What the agent is shown where the records decide: the tables they name, whole, with joins, rules and cited
+        documents; and what was found."""
+        part = cited_part(self.view, cited)
+        part = dataclasses.replace(part, rules=self._rules(part))
+        return "\n".join(each for each in (view_text(part), self.found) if each)
+
+    def _rules(self, part: EvidenceView) -> tuple[ViewRule, ...]:
+        """The rules in force for what is shown. Where documents stand whole in the view it has none of their rules."""
+        if self.recover is None or part.rules:
+            return part.rules
+        shown = {table.reference for table in part.tables}
+        shown |= {column.reference for table in part.tables for column in table.columns}
+        return tuple(
+            ViewRule(rule.reference, rule.text, "general" if rule.is_general else "particular", rule.about)
+            for rule in self.recover.objects().knowledge.rules
+            if not rule.status and (rule.is_general or shown & set(rule.about))
+        )[:MOST_RULES]
+
+    @property
+    def says_something(self) -> bool:
+        """Whether there is anything for an arbiter to decide by."""
+        return self.view.matched or bool(self.view.directory)
+
+    @property
+    def lists_all(self) -> bool:
+        """Whether every table of the environment that has rows and is no copy is named in it."""
+        return bool(self.view.listed) and "further tables" not in self.view.unlisted
+
+    @property
+    def names(self) -> Names:
+        """Every name that a record may use."""
+        return Names.of(self.view, self.shorthand.references)
+
+    def open(self, wanted: Sequence[str], budget: int = OPENED) -> str:
+        """The details of what is wanted, by reference, name in SQL, or words; they belong to the evidence from now "
+        "on."""
+        if self.recover is None:
+            return "nothing more can be opened"
+        objects, names = self.recover.objects(), self.names
+        meant = [names.find(each) or self.recover.reference(each) for each in wanted]
+        tables = [each for each in meant if objects.table_of(each) is not None]
+        texts = []
+        if tables:
+            more = shortened(opened(tables, objects, budget, self.view), self.shorthand)
+            self.view = merged(self.view, more)
+            texts.append(details_text(more, BY_RECOVER))
+            shown = {table.reference for table in more.tables}
+            no_room = [each for each in tables if objects.table_of(each) not in shown]
+            texts += [f"no room for: {', '.join(no_room)}"] if no_room else []
+        others = [each for each in meant if each not in tables]
+        left = max(budget - sum(map(cost, texts)), budget // 3)
+        for what, text in recover_all(self.recover, others, left):
+            texts.append(text)
+            self.in_vain += (what,) if NOWHERE in text else ()
+            self.found = f"{self.found}\n{text}".strip()
+        return "\n".join(texts)
+
+    def tables_outside(self, sql: str) -> list[str]:
+        """The tables that a statement reads and the evidence does not have. What does not parse is left to the "
+        "session."""
+        return tables_outside(sql, self.view)
+
+
+def merged(view: EvidenceView, more: EvidenceView) -> EvidenceView:
+    """A view with the tables, joins, rules and passages of another, which wins where both have something."""
+    new = {table.reference for table in more.tables}
+    relations = {each.reference: each for each in (*view.relations, *more.relations)}
+    passages = {each.reference: each for each in (*view.passages, *more.passages)}
+    rules = {each.reference: each for each in (*view.rules, *more.rules)}
+    return dataclasses.replace(
+        view,
+        matched=view.matched or bool(more.tables),
+        tables=(*(table for table in view.tables if table.reference not in new), *more.tables),
+        relations=tuple(relations.values()),
+        passages=tuple(passages.values()),
+        rules=tuple(rules.values()),
+    )
+
+
+def tables_outside(sql: str, view: EvidenceView) -> list[str]:
+    try:
+        tree = sqlglot.parse_one(sql, dialect="duckdb")
+    except (SqlglotError, RecursionError):
+        return []
+    own = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
+    known = {_bare(table.sql_name) for table in view.tables} | {_bare(entry.sql_name) for entry in view.directory}
+    # A family stands for many tables of one shape, which the view does not list one by one.
+    families = {_bare(table.sql_name).partition(".")[0] for table in view.tables if table.family}
+    outside = []
+    for table in tree.find_all(exp.Table):
+        written = ".".join(part.name for part in table.parts).lower()
+        short = any(name.endswith(f".{written}") for name in known)
+        if written and written not in own | known and not short and written.partition(".")[0] not in families:
+            outside.append(written)
+    return list(dict.fromkeys(outside))
+
+
+def cited_part(view: EvidenceView, cited: frozenset[str]) -> EvidenceView:
+    """The view with the tables that are cited or whose columns are, whole, their joins, the rules in force for them,
+    the passages chosen for the question and the documents cited; without the directory."""
+    if not cited:
+        return view
+    relations = {relation.reference: relation for relation in view.relations if relation.reference in cited}
+    keys = {reference for relation in relations.values() for reference in (*relation.left, *relation.right)}
+    tables = tuple(
+        table
+        for table in view.tables
+        if table.reference in cited or any(column.reference in cited | keys for column in table.columns)
+    )
+    shown = {table.reference for table in tables}
+    for relation in view.relations:
+        if {relation.left_table, relation.right_table} <= shown:
+            relations[relation.reference] = relation
+    shown |= {column.reference for table in tables for column in table.columns}
+    return dataclasses.replace(
+        view,
+        tables=tables,
+        relations=tuple(relation for relation in view.relations if relation.reference in relations),
+        passages=tuple(each for each in view.passages if not each.whole or each.reference in cited),
+        rules=tuple(
+            each for each in view.rules if each.scope == "general" or {*each.about, each.reference} & (shown | cited)
+        ),
+        directory=(),
+        listed=0,
+        unlisted="",
+        anchors=tuple(anchor for anchor in view.anchors if anchor.reference in shown),
+        left_out=LeftOut(),
+    )
+
+
+def read_by(sql: str, view: EvidenceView) -> frozenset[str]:
+    """The references of the view's tables and columns that a statement names."""
+    try:
+        words = {token.text.lower() for token in sqlglot.tokenize(sql, dialect="duckdb")}
+    except SqlglotError:
+        return frozenset()
+    found: set[str] = set()
+    for table in view.tables:
+        if _bare(table.sql_name).rpartition(".")[2] not in words:
+            continue
+        found.add(table.reference)
+        for column in table.columns:
+            inner = column.reference.removeprefix(table.reference).lstrip(".").lower()
+            if {inner, f"{inner} clean", f"{inner} key", column.expression.strip('"').lower()} & words:
+                found.add(column.reference)
+    # A join between tables that are both read is what the statement joins by, or should have.
+    found |= {relation.reference for relation in view.relations if {relation.left_table, relation.right_table} <= found}
+    return frozenset(found)
+
+
+def _bare(written: str) -> str:
+    return written.replace('"', "").lower()

@@ -1,0 +1,384 @@
+"""What a state knows, as frozen rows: the one way in which later stages read it.
+
+In: an open state. Out: `SourceRow`, `TableRow`, `ColumnRow` and so on, whose fields are columns of the state's tables.
+Each kind is read at most once and when it is first asked for; `of_tables` reads the rows of some tables alone, for
+states with a hundred thousand columns. Nothing here writes, and nothing knows what the rows are wanted for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+from coset.environment.family_names import relation_name
+from coset.state.evidence_state import EvidenceState, Note
+from coset.state.names import Names, names_of
+
+Texts = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StateRow:
+    """A row of one of the state's tables, which `TABLE` names."""
+
+    TABLE: ClassVar[str]
+    ORDER: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class SourceRow(StateRow):
+    TABLE = "sources"
+    ORDER = "source"
+    source: str
+    kind: str
+    description: str | None
+    schema_only: bool
+    problem: str | None
+    skipped: Texts
+
+
+@dataclass(frozen=True)
+class TableRow(StateRow):
+    TABLE = "tables"
+    ORDER = "reference"
+    reference: str
+    source: str
+    schema_name: str | None
+    name: str
+    kind: str | None
+    rows: int | None
+    sampled_rows: int | None
+    bytes: int | None
+    comment: str | None
+    primary_key: Texts
+    family: str | None
+    problem: str | None
+
+    @property
+    def held_rows(self) -> int:
+        """The rows that were looked at."""
+        return (self.rows if self.sampled_rows is None else self.sampled_rows) or 0
+
+
+@dataclass(frozen=True)
+class FamilyRow(StateRow):
+    TABLE = "families"
+    ORDER = "reference"
+    reference: str
+    source: str
+    pattern: str
+    members: Texts
+    columns: Texts
+    rows: int | None
+
+    @property
+    def relation(self) -> str:
+        """What SQL calls the family read as one table."""
+        return relation_name(self.pattern)
+
+
+@dataclass(frozen=True)
+class ColumnRow(StateRow):
+    TABLE = "columns"
+    ORDER = "table_reference, position"
+    reference: str
+    table_reference: str
+    position: int
+    name: str
+    type: str
+    native_type: str | None
+    comment: str | None
+    nullable: bool | None
+    personal: str | None
+    nulls: float | None
+    distinct_values: int | None
+    distinct_exact: bool | None
+    is_unique: bool | None
+    minimum: str | None
+    maximum: str | None
+    mean: float | None
+    deviation: float | None
+    mean_length: float | None
+    maximum_length: int | None
+    examples: Texts
+
+
+@dataclass(frozen=True)
+class PathRow(StateRow):
+    TABLE = "paths"
+    ORDER = "table_reference, reference"
+    reference: str
+    table_reference: str
+    column_reference: str
+    path: Texts
+    type: str
+    expression: str
+    coverage: float
+    description: str | None
+    keys_expression: str | None
+    examples: Texts
+
+
+@dataclass(frozen=True)
+class FacetRow(StateRow):
+    TABLE = "facets"
+    ORDER = "table_reference, reference"
+    reference: str
+    table_reference: str
+    column_reference: str
+    name: str
+    kind: str
+    expression: str
+    type: str
+    coverage: float
+    distinct_values: int | None
+    description: str | None
+
+
+@dataclass(frozen=True)
+class ValueGroupRow(StateRow):
+    TABLE = "value_groups"
+    ORDER = "reference"
+    reference: str
+    table_reference: str
+    complete: bool
+    distinct_values: int
+    role: str | None
+
+
+@dataclass(frozen=True)
+class GroupValueRow(StateRow):
+    """A value of a group; `part` is top or tail."""
+
+    TABLE = "group_values"
+    ORDER = "column_reference, part DESC, position"
+    table_reference: str
+    column_reference: str
+    position: int
+    value: str | None
+    count: int
+    part: str
+
+
+@dataclass(frozen=True)
+class DiagnosticRow(StateRow):
+    TABLE = "diagnostics"
+    ORDER = "column_reference, kind, detail"
+    id: str
+    table_reference: str
+    column_reference: str
+    kind: str
+    share: float
+    share_error: float
+    detail: str
+    expression: str | None
+    type: str | None
+    examples: Texts
+
+
+@dataclass(frozen=True)
+class DuplicatesRow(StateRow):
+    TABLE = "duplicates"
+    ORDER = "table_reference"
+    table_reference: str
+    columns: Texts
+    key_expression: str
+    clusters: int
+    rows: int
+    share: float
+    share_error: float
+    detail: str
+
+
+@dataclass(frozen=True)
+class DocumentRow(StateRow):
+    TABLE = "documents"
+    ORDER = "reference, kind, title"
+    reference: str
+    table_reference: str | None
+    about: str | None
+    kind: str
+    title: str
+    text: str
+    provenance: str
+
+
+@dataclass(frozen=True)
+class RelationRow(StateRow):
+    TABLE = "relations"
+    ORDER = "id"
+    id: str
+    left_table: str
+    right_table: str
+    left_columns: Texts
+    right_columns: Texts
+    kind: str
+    left_expression: str
+    right_expression: str
+    left_match: float
+    left_match_error: float
+    right_match: float
+    right_match_error: float
+    cardinality: str
+    provenance: str
+    confidence: float
+    unmatched_left: Texts
+    unmatched_right: Texts
+    reasons: Texts
+
+    @property
+    def tables(self) -> frozenset[str]:
+        return frozenset((self.left_table, self.right_table))
+
+
+@dataclass(frozen=True)
+class MembershipRow(StateRow):
+    """The role of an object in one coordinate, without its vectors."""
+
+    TABLE = "memberships"
+    ORDER = "reference, coordinate"
+    reference: str
+    coordinate: str
+    is_table: bool
+    identity: str
+    membership: float
+    runner_up: str
+    runner_up_membership: float
+    pinned: bool
+
+
+Row = TypeVar("Row", bound=StateRow)
+
+
+class ReadModel:
+    """The rows of an open state, each kind read when it is first asked for."""
+
+    def __init__(self, state: EvidenceState) -> None:
+        self.state = state
+
+    # Everything of a kind
+
+    @cached_property
+    def names(self) -> Names:
+        return names_of(self.state)
+
+    @cached_property
+    def sources(self) -> Mapping[str, SourceRow]:
+        return {row.source: row for row in self.all(SourceRow)}
+
+    @cached_property
+    def tables(self) -> Mapping[str, TableRow]:
+        return {row.reference: row for row in self.all(TableRow)}
+
+    @cached_property
+    def families(self) -> Mapping[str, FamilyRow]:
+        return {row.reference: row for row in self.all(FamilyRow)}
+
+    @cached_property
+    def columns(self) -> Mapping[str, ColumnRow]:
+        return {row.reference: row for row in self.all(ColumnRow)}
+
+    @cached_property
+    def columns_of(self) -> Mapping[str, tuple[ColumnRow, ...]]:
+        """By table, in its order."""
+        return grouped(self.columns.values(), "table_reference")
+
+    @cached_property
+    def relations(self) -> tuple[RelationRow, ...]:
+        return self.all(RelationRow)
+
+    @cached_property
+    def relations_of(self) -> Mapping[str, tuple[RelationRow, ...]]:
+        """By table on either side."""
+        found: dict[str, list[RelationRow]] = defaultdict(list)
+        for row in self.relations:
+            for table in row.tables:
+                found[table].append(row)
+        return {table: tuple(rows) for table, rows in found.items()}
+
+    @cached_property
+    def documents(self) -> tuple[DocumentRow, ...]:
+        return self.all(DocumentRow)
+
+    @cached_property
+    def notes(self) -> Mapping[str, tuple[Note, ...]]:
+        """What people said, by what it is about."""
+        found: dict[str, list[Note]] = defaultdict(list)
+        for note in self.state.notes():
+            found[note.about].append(note)
+        return {about: tuple(notes) for about, notes in found.items()}
+
+    @cached_property
+    def personal(self) -> frozenset[str]:
+        """The columns that hold data of persons."""
+        rows = self.state.connection.execute("SELECT reference FROM columns WHERE personal IS NOT NULL").fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def all(self, kind: type[Row]) -> tuple[Row, ...]:
+        return self._read(kind)
+
+    # Rows of some tables, or of one thing
+
+    def of_tables(self, kind: type[Row], tables: Iterable[str]) -> tuple[Row, ...]:
+        """The rows that belong to these tables."""
+        column = "reference" if kind in (TableRow, FamilyRow) else "table_reference"
+        return self._read(kind, f"{column} IN (SELECT unnest($1::VARCHAR[]))", [list(tables)])
+
+    def of_references(self, kind: type[Row], references: Iterable[str]) -> tuple[Row, ...]:
+        """The rows of these references: columns, paths, facets, documents, memberships by their own; what is known of
+        columns (values, diagnostics) by the column's."""
+        of_column = kind in (GroupValueRow, DiagnosticRow)
+        column = "column_reference" if of_column else "source" if kind is SourceRow else "reference"
+        return self._read(kind, f"{column} IN (SELECT unnest($1::VARCHAR[]))", [list(references)])
+
+    def within(self, kind: type[Row], reference: str) -> tuple[Row, ...]:
+        """The rows of everything in a source, a table or a column."""
+        column = "column_reference" if kind in (GroupValueRow, DiagnosticRow) else "table_reference"
+        condition = f"{column} = $1 OR starts_with({column}, $1 || '/') OR starts_with({column}, $1 || '.')"
+        return self._read(kind, condition, [reference])
+
+    def about(self, reference: str) -> tuple[DocumentRow, ...]:
+        """What documents say of one thing."""
+        return self._read(DocumentRow, "about = $1", [reference])
+
+    def count(self, kind: type[Row]) -> int:
+        return self.state.count(kind.TABLE)
+
+    def resolve(self, written: str) -> str:
+        """The reference that a name means, in any of its forms; `UserError` with the nearest when there is none."""
+        return self.names.resolve(written)
+
+    def _read(self, kind: type[Row], condition: str = "true", parameters: Sequence[object] = ()) -> tuple[Row, ...]:
+        names, lists = _fields(kind)  # type: ignore[arg-type]
+        make: Callable[..., Row] = kind
+        statement = f"SELECT {names} FROM {kind.TABLE} WHERE {condition} ORDER BY {kind.ORDER}"
+        rows = self.state.connection.execute(statement, list(parameters)).fetchall()
+        if not lists:
+            return tuple(make(*row) for row in rows)
+        return tuple(
+            make(*(tuple(value or ()) if place in lists else value for place, value in enumerate(row))) for row in rows
+        )
+
+
+Member = TypeVar("Member")
+
+
+def grouped(rows: Iterable[Member], key: str) -> dict[str, tuple[Member, ...]]:
+    """Rows by one of their fields, in their order."""
+    found: dict[str, list[Member]] = defaultdict(list)
+    for row in rows:
+        found[getattr(row, key)].append(row)
+    return {name: tuple(members) for name, members in found.items()}
+
+
+@functools.cache
+def _fields(kind: type[Any]) -> tuple[str, frozenset[int]]:
+    """The columns of a kind of row, and the places of those that are lists."""
+    fields = dataclasses.fields(kind)
+    names = ", ".join(f'"{field.name}"' for field in fields)
+    return names, frozenset(place for place, field in enumerate(fields) if field.type == "Texts")
