@@ -30,7 +30,6 @@ from coset.evidence.dictionaries import dictionary_documents
 from coset.evidence.documents.findings import common_words, comprehend_findings
 from coset.evidence.documents.stage import comprehend_documents
 from coset.evidence.examine import Examination, Examined, batches, examine, with_problem
-from coset.evidence.lookup import references
 from coset.evidence.reading import JoinableTable, forget_samples, make_unit_readable, open_connection
 from coset.evidence.work import Spread, over_processes
 from coset.identities.comprehension import RoleSummary, comprehend_identities
@@ -46,6 +45,7 @@ from coset.session.query_session import QuerySession
 from coset.sql_text import identifier
 from coset.state import EvidenceState
 from coset.state.evidence_state import RELATIONS_FOUND, family_row
+from coset.state.names import names_of
 from coset.state.objects import Relation
 from coset.state.rows import reference_of, table_of
 
@@ -294,7 +294,7 @@ def find_mentions_and_rules(run: Run) -> None:
     vocabulary = Path(str(files("coset.identities").joinpath("weights", VOCABULARY_FILE)))
     mentions, rules = comprehend_findings(run.state, common_words(vocabulary), corrections)
     run.report(mentions=mentions, rules=rules)
-    known = {reference.lower() for reference in references(run.state)}
+    known = {reference.lower() for reference in names_of(run.state).references}
     wrong = (*corrections.problems, *corrections.unknown(lambda reference: reference.lower() in known))
     run.problems += [("corrections", str(problem)) for problem in wrong]
 

@@ -13,12 +13,12 @@ from coset.environment.configuration import Environment
 from coset.environment.corrections import Reading as SaidReading
 from coset.environment.corrections import add_corrections, load_corrections
 from coset.errors import UserError
-from coset.evidence.lookup import resolve
 from coset.readings.comprehension import said_readings, table_of_references
 from coset.readings.files import readings_as_text, readings_from_text
 from coset.readings.reading import READERS, Reader, Reading
 from coset.readings.store import SAID, ReadingStore
 from coset.state import EvidenceState
+from coset.state.names import resolve
 
 
 @dataclass(frozen=True)
