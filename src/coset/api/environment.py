@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from coset.answering.audit.replay import Replay
     from coset.answering.audit.runs import Run, RunSummary
     from coset.answering.checks import CheckResult, PinnedShape
+    from coset.environment.corrections import Correction, Corrections
     from coset.evidence.work import Spread
     from coset.routing.explanation import Explanation
     from coset.use_cases.ask import Reasoner
     from coset.use_cases.comprehend import Summary as Comprehension
+    from coset.use_cases.review import Doubt, Status
 
 T = TypeVar("T")
 
@@ -106,10 +108,8 @@ class Environment:
         from coset.use_cases.comprehend import Settings, comprehend
 
         def progress(done: int, total: int, name: str) -> None:
-            if total:
-                call.tell(f"read {name}", done, total)
-            else:
-                call.tell(name)
+            message = f"read {name}" if total else name
+            call.tell(message, done if total else None, total or None)
 
         settings = Settings(everything, mask_personal, spread=spread or over_processes(jobs))
         with self.workspace.renewing():
@@ -168,6 +168,22 @@ class Environment:
         """The dirt that was seen, everywhere or within one source, table or column, with the expression that cleans
         it."""
         return evidence.diagnostics(self.workspace, about, kind)
+
+    def status(self, *, look: bool = True) -> Status:
+        """What is there, what is stale, how much a person could settle. With `look`, sources are asked whether they
+        changed.
+
+        >>> environment.status(look=False).tables
+        """
+        from coset.use_cases.review import status
+
+        return status(self.workspace, look=look)
+
+    def review(self, limit: int = 50) -> tuple[Doubt, ...]:
+        """What a person could settle, what most hangs on first: contested joins, roles, copies, code lists."""
+        from coset.use_cases.review import review
+
+        return review(self.workspace, limit)
 
     def reading(self) -> AbstractContextManager[EvidenceState]:
         """The evidence state itself, for looking, as long as the block lasts: `state.rows("SELECT ...")`."""
@@ -293,6 +309,23 @@ class Environment:
     def revoke(self, number: int) -> Teaching:
         """Take back what was taught, by its number."""
         return corrections.revoke(self.workspace, number)
+
+    def declare(self, *entries: Correction) -> None:
+        """Add entries to `coset.corrections.yaml`: readings, joins (also rejected ones), copies, code lists, rules.
+        Names may be written as in SQL; what stands there already is not written twice. `coset comprehend` heeds them.
+
+        >>> from coset.environment.corrections import Reading
+        >>> environment.declare(Reading(reference="shop.orders", name="web order"))
+        """
+        corrections.declare(self.workspace, entries)
+
+    def withdraw(self, *entries: Correction) -> None:
+        """Take entries out of `coset.corrections.yaml`."""
+        corrections.withdraw(self.workspace, entries)
+
+    def said(self) -> Corrections:
+        """All that people said, as `coset.corrections.yaml` holds it."""
+        return corrections.said(self.workspace)
 
     def taught(self) -> tuple[Statement, ...]:
         """All that people said of roles."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -18,6 +19,7 @@ from coset.errors import Cancelled, CosetError
 
 __all__ = ["Cancellation", "Cancelled", "Progress", "Report", "await_for", "wait_for"]
 T = TypeVar("T")
+log = logging.getLogger("coset")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Cancellation:
     def tell(self, message: str, done: float | None = None, total: float | None = None) -> None:
         """Report, and go on unless cancelled. Without a number, reports count themselves: progress must grow."""
         self.check()
+        log.info("%s", message)
         self._told += 1
         if self._report is not None:
             self._report(Progress(message, self._told if done is None else done, total))

@@ -6,9 +6,17 @@ than before. Nothing is trained; everything can be taken back.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coset.environment.corrections import (
+    Correction,
+    Corrections,
+    add_corrections,
+    load_corrections,
+    remove_corrections,
+)
 from coset.errors import UserError
 from coset.identities.comprehension import RoleChange, comprehend_identities
 from coset.identities.model import load_model
@@ -98,6 +106,40 @@ def remove_note(workspace: Workspace, number: int) -> None:
 def notes(workspace: Workspace) -> tuple[Note, ...]:
     with workspace.reading() as state:
         return tuple(state.notes())
+
+
+NAMES = ("reference", "left", "right", "table", "original", "column", "list", "about", "needs")
+"""The fields of corrections that hold names of tables and columns."""
+
+
+def declare(workspace: Workspace, entries: Sequence[Correction]) -> None:
+    """Add to the corrections file, with names as references. Raises `UserError` for a name that is not there."""
+    add_corrections(workspace.configuration, with_references(workspace, entries))
+
+
+def withdraw(workspace: Workspace, entries: Sequence[Correction]) -> None:
+    remove_corrections(workspace.configuration, with_references(workspace, entries))
+
+
+def said(workspace: Workspace) -> Corrections:
+    """All that the corrections file holds."""
+    return load_corrections(workspace.configuration)
+
+
+def with_references(workspace: Workspace, entries: Sequence[Correction]) -> list[Correction]:
+    """The same entries, each name in them as the reference that it means."""
+    found = []
+    with workspace.objects() as objects:
+        for entry in entries:
+            named = {name: value for name in NAMES if (value := getattr(entry, name, None))}
+            resolved = {
+                name: reference_of(objects, value)
+                if isinstance(value, str)
+                else tuple(reference_of(objects, each) for each in value)
+                for name, value in named.items()
+            }
+            found.append(entry.model_copy(update=resolved))
+    return found
 
 
 def _statement(row: dict[str, Any]) -> Statement:

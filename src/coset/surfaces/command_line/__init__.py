@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import logging
 import os
 import sys
 from importlib import import_module
@@ -9,7 +11,7 @@ from importlib import import_module
 import click
 
 from coset import __version__
-from coset.errors import CosetError
+from coset.errors import CosetError, UserError
 from coset.surfaces.command_line.output import show_error
 
 # command -> (module, one line for the overview). The module has a click command of the same name.
@@ -17,6 +19,7 @@ COMMANDS = {
     "init": ("init", "Write coset.yaml from name=location arguments and check every connection."),
     "sources": ("sources", "List the sources with their tables, rows and sizes, and what is unreachable."),
     "comprehend": ("comprehend", "Read the environment and build its evidence state; later, only what changed."),
+    "status": ("status", "What is there, what is stale, what needs a person."),
     "show": ("show", "All that is known of a source, table or column, and why."),
     "copies": ("copies", "The tables that are copies of others: backups, loads, archives, trials."),
     "readings": ("readings", "What tables and columns are, in plain words, and who says so."),
@@ -38,8 +41,19 @@ COMMANDS = {
     "calc": ("calc", "Work out an expression: arithmetic, statistics, dates, sets."),
     "train": ("train", "Train the weights from corpora (needs the [training] extra)."),
     "bench": ("bench", "Run coset on benchmark tasks and write its answers."),
+    "completion": ("completion", "Print the script that completes commands and options in your shell."),
     "demo": ("demo", "Make a small company in a folder, comprehend it, and answer five questions about it."),
 }
+
+GROUPS = {
+    "Set up": ("init", "demo", "sources", "comprehend", "status"),
+    "Look": ("view", "recover", "show", "relations", "identities", "diagnostics", "map", "labelers"),
+    "Ask": ("ask", "sql", "calc", "runs", "run"),
+    "Correct": ("teach", "note"),
+    "Serve": ("mcp", "ui", "completion"),
+    "Measure": ("bench", "train"),
+}
+"""The commands by what people do; a command that is in none comes last."""
 
 
 class LazyCommands(click.Group):
@@ -55,18 +69,37 @@ class LazyCommands(click.Group):
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        grouped = {name for names in GROUPS.values() for name in names}
+        others = tuple(name for name in COMMANDS if name not in grouped)
+        width = max(map(len, COMMANDS))
+        for title, names in (*GROUPS.items(), ("Others", others)):
+            if names:
+                with formatter.section(title):
+                    formatter.write_dl([(f"{name:{width}}", COMMANDS[name][1]) for name in names])
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A misspelt command gets the nearest ones."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, n=3)
+            hint = f": did you mean {' or '.join(near)}?" if near else ": `coset --help` lists them"
+            raise UserError(f"there is no command '{name}'{hint}")
+        return super().resolve_command(context, args)
 
 
 @click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="coset")
-def coset() -> None:
-    """Learned data comprehension for data agents.
+@click.option("--verbose", is_flag=True, help="Say on standard error what is being done; before the command.")
+def coset(verbose: bool) -> None:
+    """Answers questions over many databases and files, with the SQL behind each answer.
 
-    Name your databases and files once (coset init), look at them (coset sources), and run one SELECT across all of
-    them (coset sql). Everything is read-only.
+    Name your data once (coset init), let it be read (coset comprehend), then look, ask, and correct. Everything is
+    read-only: nothing is ever written to a source.
     """
+    if verbose:
+        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s: %(message)s")
 
 
 def main() -> None:
