@@ -7,8 +7,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from test_command_line import coset
 
+from commands import coset
 from coset.answering.audit import RunRecorder, kept_result
 from coset.environment.configuration import load_environment
 from coset.evidence.work import here

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from test_command_line import coset
 
 import coset as coset_api
+from commands import coset
 from coset.demo import QUESTIONS, make_company, truth
 from coset.demo.trial import Tried, ask_questions
 from coset.environment.configuration import load_environment

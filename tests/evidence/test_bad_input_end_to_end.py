@@ -12,8 +12,8 @@ from pathlib import Path
 import bson
 import duckdb
 import pytest
-from test_command_line import coset
 
+from commands import coset
 from coset.state import EvidenceState
 from coset.state.listings import everything_about
 from coset.state.names import resolve

@@ -16,8 +16,8 @@ from bson import Binary, Code, DBRef, Decimal128, Int64, MaxKey, MinKey, ObjectI
 from bson.codec_options import CodecOptions
 from bson.datetime_ms import DatetimeMS
 from bson.raw_bson import RawBSONDocument
-from test_command_line import coset
 
+from commands import coset
 from engines.mysql import MySQLServer
 from engines.postgresql import PostgreSQLServer
 

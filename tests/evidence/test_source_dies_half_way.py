@@ -13,8 +13,8 @@ from urllib.parse import quote
 import duckdb
 import pymongo
 import pytest
-from test_command_line import COMMAND, coset
 
+from commands import COMMAND, coset
 from engines.mongodb import running_mongod
 from engines.mysql import PASSWORD, USER, MySQLServer
 from engines.postgresql import PostgreSQLServer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import stat
 import subprocess
@@ -13,15 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-COMMAND = [sys.executable, "-c", "from coset.surfaces.command_line import main; main()"]
-
-
-def coset(*arguments: str, folder: Path, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COSET")}
-    return subprocess.run(
-        [*COMMAND, *arguments], cwd=folder, input=stdin, capture_output=True, text=True, check=False,
-        env={**kept, "COLUMNS": "160", "NO_COLOR": "1", **environment},
-    )  # fmt: skip
+from commands import coset
 
 
 @pytest.fixture
@@ -132,7 +123,7 @@ def test_sql_says_when_rows_are_cut(made: Path):
         (["sql", "SELECT count(*) FROM range(100000000000)", "--seconds", "0.5"], 1, "after 0.5 seconds"),
         (["sql", "SELECT 1", "-e", "nowhere"], 2, "no environment file"),
         (["sql", "SELECT 1", "--nonesuch"], 2, "No such option"),
-        (["nonesuch"], 2, "No such command"),
+        (["nonesuch"], 2, "there is no command"),
         (["calc", "1 +"], 2, ""),
         (["calc", "__import__('os')"], 2, ""),
         (["init"], 2, "Missing argument"),
@@ -180,3 +171,41 @@ def test_help_loads_no_database_library():
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_help_groups_the_commands_and_a_misspelt_one_gets_the_nearest(shop: Path):
+    answer = coset("--help", folder=shop)
+    titles = ("Set up:", "Look:", "Ask:", "Correct:", "Serve:", "Measure:")
+    assert [title for title in titles if title not in answer.stdout] == [] and "Others:" not in answer.stdout
+    answer = coset("comprhend", folder=shop)
+    assert answer.returncode == 2 and "did you mean comprehend" in answer.stderr
+    assert "_COSET_COMPLETE=bash_complete" in coset("completion", "bash", folder=shop).stdout
+
+
+def test_status_says_what_is_there_what_is_stale_and_what_needs_a_person(made: Path):
+    before = coset("status", folder=made)
+    assert before.returncode == 0 and "run `coset comprehend`" in before.stdout
+    assert coset("comprehend", "--jobs", "1", folder=made).returncode == 0
+    assert "up to date" in coset("status", folder=made).stdout
+    (made / "people.csv").write_text("id,name\na,Ann\n")
+    after = json.loads(coset("status", "--json", folder=made).stdout)
+    assert after["tables"] == 2 and [each["reference"] for each in after["changed"]] == ["people/people"]
+
+
+def test_lists_are_whole_lines_where_nobody_looks_and_csv_where_asked(made: Path):
+    coset("comprehend", "--jobs", "1", folder=made)
+    wide = coset("relations", folder=made, COLUMNS="40")
+    assert all("orders/orders.buyer" in line for line in wide.stdout.splitlines() if "buyer" in line)
+    rows = coset("relations", "orders.orders", "--csv", folder=made).stdout.splitlines()
+    assert rows[0].startswith("from,to,how")
+
+
+def test_names_are_taken_as_sql_has_them_and_as_references(made: Path):
+    coset("comprehend", "--jobs", "1", folder=made)
+    for written in ("orders.orders.amount", "orders/orders.amount", "orders.amount"):
+        assert coset("show", written, folder=made).stdout.startswith("orders/orders.amount")
+    for command in ("show", "recover", "relations", "diagnostics"):
+        answer = coset(command, "orders.orders.amonut", folder=made)
+        assert answer.returncode == 2 and "did you mean orders/orders.amount" in answer.stderr, command
+    answer = coset("sql", "SELECT amonut FROM orders.orders", folder=made)
+    assert answer.returncode == 2 and "did you mean amount" in answer.stderr

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from test_command_line import coset
+
+from commands import coset
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from coset.errors import CosetError, LimitReached, UserError
 from coset.session.protocol import decode, encode
 
 START_SECONDS = 60.0
+NEAREST = 3
+"""So many columns are named where one is not known."""
 MISTAKES = {
     "BinderException", "CatalogException", "ConversionException", "InvalidInputException", "InvalidTypeException",
     "OutOfRangeException", "ParserException", "SyntaxException", "TypeMismatchException", "NotImplementedException",
@@ -178,8 +181,11 @@ def _ending(code: int | None) -> str:
 def _in_plain_words(kind: str, message: str) -> CosetError:
     """DuckDB's error as one sentence: its first line, without the class names and the copy of the statement."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
+    candidates = [line for line in lines if line.startswith("Candidate bindings")]
     lines = [line for line in lines if not line.startswith(("LINE ", "^", "Candidate bindings"))]
     text = " ".join(lines[:3]) if lines else kind
+    if candidates and (near := re.findall(r'"([^"]+)"', candidates[0])[:NEAREST]):
+        text = f"{text.rstrip('!.')}: did you mean {' or '.join(near)}?"
     for prefix in ("Binder Error:", "Catalog Error:", "Conversion Error:", "Invalid Input Error:", "Parser Error:",
                    "Out of Range Error:", "Not implemented Error:", "IO Error:", "Permission Error:",
                    "Out of Memory Error:", "Syntax Error:", "Mismatch Type Error:", "Invalid Error:"):  # fmt: skip

@@ -12,7 +12,7 @@ import click
 
 from coset import __version__
 from coset.errors import CosetError, UserError
-from coset.surfaces.command_line.output import show_error
+from coset.surfaces.command_line.output import show_error, want_json
 
 # command -> (module, one line for the overview). The module has a click command of the same name.
 COMMANDS = {
@@ -47,7 +47,18 @@ COMMANDS = {
 
 GROUPS = {
     "Set up": ("init", "demo", "sources", "comprehend", "status"),
-    "Look": ("view", "recover", "show", "relations", "identities", "diagnostics", "map", "labelers"),
+    "Look": (
+        "view",
+        "recover",
+        "show",
+        "readings",
+        "relations",
+        "copies",
+        "identities",
+        "diagnostics",
+        "map",
+        "labelers",
+    ),
     "Ask": ("ask", "sql", "calc", "runs", "run"),
     "Correct": ("teach", "note"),
     "Serve": ("mcp", "ui", "completion"),
@@ -106,6 +117,7 @@ def main() -> None:
     """Entry point. Exit code 2: something in the call is wrong; 1: something failed."""
     # Matrices are small here: threads of the linear algebra would wait for each other longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    want_json(False)
     try:
         code = coset.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
