@@ -15,6 +15,7 @@ import duckdb
 import pytest
 
 from coset.environment.configuration import load_environment
+from coset.environment.corrections import Note, add_corrections
 from coset.errors import CosetError, UserError
 from coset.evidence.work import here, over_processes
 from coset.state import EvidenceState
@@ -368,17 +369,13 @@ def test_schema_only_keeps_names_and_no_value(company: Path):
     assert not any(b"CUST-0042" in path.read_bytes() for path in kept)
 
 
-def test_notes_survive_and_are_shown_first(company: Path):
+def test_notes_are_read_from_the_corrections_file_and_shown_first(company: Path):
     run(company)
-    with EvidenceState.open(load_environment(company).state_folder) as state:
-        note = state.add_note("shop/orders.status", "C means complained, not cancelled")
-    run(company, everything=True)
-    with EvidenceState.open(load_environment(company).state_folder) as state:
+    note = Note(reference="shop/orders.status", text="C means complained, not cancelled")
+    add_corrections(load_environment(company), [note])
+    run(company)
+    with EvidenceState.read(load_environment(company).state_folder) as state:
         assert everything_about(state, "shop/orders.status")["said by people"][0] == "C means complained, not cancelled"
-        state.remove_note(note.number)
-        assert state.notes() == []
-        with pytest.raises(UserError, match="there is no note"):
-            state.remove_note(99)
 
 
 def test_processes_give_what_one_process_gives(company: Path):

@@ -80,7 +80,7 @@ def test_an_empty_question_is_a_mistake(router: Router):
 def test_what_was_written_to_the_state_since_is_in_the_next_view(router: Router):
     before = router.view(QUESTION)
     with EvidenceState.open(router.environment.state_folder) as state:
-        state.add_note("shop/main/order.amount", "amounts are net of tax")
+        state.store_notes([("shop/main/order.amount", "amounts are net of tax")])
     after = router.view(QUESTION)
     assert "net of tax" in view_text(after) and "net of tax" not in view_text(before)
     assert after.environment != before.environment

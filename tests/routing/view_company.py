@@ -74,7 +74,7 @@ def company() -> Environment:
     comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     with EvidenceState.open(environment.state_folder) as state:
         comprehend_identities(state, load_model())
-        state.add_note("crm/customers.segment", "K is key account, S is small; ignore X")
+        state.store_notes([("crm/customers.segment", "K is key account, S is small; ignore X")])
     return environment
 
 

@@ -6,7 +6,7 @@ which bank it was examined, because the drift bound compares that bank with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ from coset.identities.signals import Signal
 from coset.identities.teaching import Taught
 from coset.state import EvidenceState
 from coset.state.names import resolve
-from coset.state.rows import now
 
 
 @dataclass(frozen=True)
@@ -47,35 +46,6 @@ class IdentityStore:
         self.state = state
 
     # What people taught
-
-    def teach(self, statements: Iterable[tuple[str, Coordinate, str, bool]]) -> list[int]:
-        """Keep statements (reference, coordinate, identity, is it so). A new one replaces the one it contradicts."""
-        numbers = []
-        with self.state.transaction():
-            for reference, coordinate, identity, supports in statements:
-                if supports:
-                    self.state.connection.execute(
-                        "DELETE FROM taught WHERE reference = $1 AND coordinate = $2 AND (supports OR identity = $3)",
-                        [reference, coordinate, identity],
-                    )
-                else:
-                    self.state.connection.execute(
-                        "DELETE FROM taught WHERE reference = $1 AND coordinate = $2 AND identity = $3",
-                        [reference, coordinate, identity],
-                    )
-                rows = self.state.connection.execute(
-                    "INSERT INTO taught SELECT nextval('taught_numbers'), $1, $2, $3, $4, $5 RETURNING number",
-                    [reference, coordinate, identity, supports, now()],
-                ).fetchall()
-                numbers.append(int(rows[0][0]))
-        return numbers
-
-    def revoke(self, number: int) -> dict[str, Any]:
-        rows = self.state.rows("SELECT * FROM taught WHERE number = $1", [number])
-        if not rows:
-            raise UserError(f"there is no statement {number}: `coset teach --list` shows them")
-        self.state.connection.execute("DELETE FROM taught WHERE number = $1", [number])
-        return rows[0]
 
     def statements(self) -> list[dict[str, Any]]:
         return self.state.rows(

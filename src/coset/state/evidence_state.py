@@ -244,17 +244,15 @@ class EvidenceState:
             )
             self._insert("documents", rows)
 
-    def add_note(self, about: str, text: str) -> Note:
-        rows = self.connection.execute(
-            "INSERT INTO notes SELECT coalesce(max(number), 0) + 1, $1, $2, $3 FROM notes RETURNING number",
-            [about, text, now()],
-        ).fetchall()
-        return Note(int(rows[0][0]), about, text)
-
-    def remove_note(self, number: int) -> None:
-        removed = self.connection.execute("DELETE FROM notes WHERE number = $1 RETURNING number", [number]).fetchall()
-        if not removed:
-            raise UserError(f"there is no note {number}: `coset note --list` shows them")
+    def store_notes(self, notes: Iterable[tuple[str, str]]) -> None:
+        """Replace the notes (what each is about, its text) by those of the corrections file, numbered in its order."""
+        rows = [
+            {"number": number, "about": about, "text": text, "written_at": now()}
+            for number, (about, text) in enumerate(notes, start=1)
+        ]
+        with self.transaction():
+            self.connection.execute("DELETE FROM notes")
+            self._insert("notes", rows)
 
     def set_meta(self, key: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])

@@ -33,6 +33,8 @@ from coset.evidence.examine import Examination, Examined, batches, examine, with
 from coset.evidence.reading import JoinableTable, forget_samples, make_unit_readable, open_connection
 from coset.evidence.work import Spread, over_processes
 from coset.identities.comprehension import RoleSummary, comprehend_identities
+from coset.identities.corrections import mirror_corrections
+from coset.identities.inventory import load_inventory
 from coset.identities.model import VOCABULARY_FILE, load_model
 from coset.readings.comprehension import ReadingSummary, comprehend_readings
 from coset.relations.copies import COPIES_FOUND, copies_digest, copies_with_originals, find_and_store_copies
@@ -283,6 +285,16 @@ def propose_joins(run: Run) -> None:
         state.set_meta(RELATIONS_FOUND, json.dumps({"tables": len(tables.units)}))
 
 
+def read_corrections(run: Run) -> None:
+    """What people said: handed over to the corrections file by a state of an earlier release, and read from there."""
+    corrections = load_corrections(run.environment)
+    wrong = [*corrections.problems]
+    wrong += mirror_corrections(run.state, run.environment, load_inventory(run.environment.identities_file))
+    names = names_of(run.state)
+    wrong += load_corrections(run.environment).unknown(lambda reference: bool(names.find(reference)))
+    run.problems += [("corrections", str(problem)) for problem in wrong]
+
+
 def realise_identities(run: Run) -> None:
     """The role of every table and column."""
     run.report(roles=comprehend_identities(run.state, load_model(run.environment.identities_file)))
@@ -294,9 +306,6 @@ def find_mentions_and_rules(run: Run) -> None:
     vocabulary = Path(str(files("coset.identities").joinpath("weights", VOCABULARY_FILE)))
     mentions, rules = comprehend_findings(run.state, common_words(vocabulary), corrections)
     run.report(mentions=mentions, rules=rules)
-    known = {reference.lower() for reference in names_of(run.state).references}
-    wrong = (*corrections.problems, *corrections.unknown(lambda reference: reference.lower() in known))
-    run.problems += [("corrections", str(problem)) for problem in wrong]
 
 
 def build_routing_index(run: Run) -> None:
@@ -310,6 +319,7 @@ def build_routing_index(run: Run) -> None:
 EVIDENCE = (
     Stage("listing the sources", list_sources),
     Stage("reading tables", examine_tables),
+    Stage("reading corrections", read_corrections),
     Stage("reading documents", read_documents),
     Stage("finding copies", find_table_copies),
     Stage("finding relations", propose_joins),

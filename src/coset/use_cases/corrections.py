@@ -1,40 +1,33 @@
-"""What a person says: roles that are taught, and notes.
+"""What a person says: roles that are taught, and notes. Kept in the corrections file beside `coset.yaml`.
 
-In: a name as a person writes it, and what is so. Out: what was kept, by number, and every object whose role is another
-than before. Nothing is trained; everything can be taken back.
+In: a name as a person writes it, and what is so. Out: what was kept, numbered in the file's order, and every object
+whose role is another than before. Nothing is trained; everything can be taken back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from coset.environment import corrections as corrections_file
+from coset.environment.configuration import Environment
 from coset.environment.corrections import (
     Correction,
     Corrections,
+    Role,
     add_corrections,
     load_corrections,
     remove_corrections,
 )
 from coset.errors import UserError
 from coset.identities.comprehension import RoleChange, comprehend_identities
-from coset.identities.model import load_model
+from coset.identities.corrections import MOVED, Statement, contradicted, mirror_corrections, statements, without
+from coset.identities.inventory import Inventory, load_inventory
+from coset.identities.model import IdentityModel, load_model
 from coset.identities.store import IdentityStore
-from coset.state import Note
+from coset.state import EvidenceState, Note
 from coset.use_cases.evidence import reference_of
 from coset.use_cases.workspace import Workspace
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One thing that was taught: this object plays this identity in this coordinate, or does not."""
-
-    number: int
-    reference: str
-    coordinate: str
-    identity: str
-    supports: bool
 
 
 @dataclass(frozen=True)
@@ -54,38 +47,46 @@ class Teaching:
 
 def teach(workspace: Workspace, name: str, role: str, *, negative: bool = False) -> Teaching:
     """Keep that a table or column plays a role, or does not, and realise the identities anew."""
-    configuration = workspace.configuration
+    environment = workspace.configuration
     with workspace.objects() as objects:
         about = reference_of(objects, name)
-    model = load_model(configuration.identities_file)
-    wanted = model.inventory.role(role)
+    model = load_model(environment.identities_file)
+    model.inventory.role(role)  # Says what is wrong with it before anything is kept.
     with workspace.writing() as state:
         store = IdentityStore(state)
         store.require()
         about = store.resolve_object(about)
-        said = [
-            (about, coordinate, model.inventory.of(coordinate)[position].id, not negative)
-            for coordinate, position in wanted.items()
-        ]
-        numbers = store.teach(said)
-        changes = comprehend_identities(state, model).changes
-    return Teaching(tuple(Statement(number, *each) for number, each in zip(numbers, said, strict=True)), changes)
+        mirror_corrections(state, environment, model.inventory)
+        entry = Role(reference=about, is_not=role) if negative else Role(reference=about, is_=role)
+        new, _ = statements(Corrections(roles=(entry,)), model.inventory)
+        known, _ = statements(load_corrections(environment), model.inventory)
+        replaced, left = without(known, contradicted(known, new))
+        add_corrections(environment, [*left, entry], instead_of=replaced)
+        changes = _realise(state, environment, model)
+    return Teaching(tuple(each for each in _said(environment, model.inventory) if each.role == entry), changes)
 
 
 def revoke(workspace: Workspace, number: int) -> Teaching:
     """Take a statement back, and realise the identities anew."""
+    environment = workspace.configuration
+    model = load_model(environment.identities_file)
     with workspace.writing() as state:
-        store = IdentityStore(state)
-        store.require()
-        taken_back = _statement(store.revoke(number))
-        changes = comprehend_identities(state, load_model(workspace.configuration.identities_file)).changes
-    return Teaching((taken_back,), changes)
+        IdentityStore(state).require()
+        mirror_corrections(state, environment, model.inventory)
+        known = _said(environment, model.inventory)
+        taken_back = [each for each in known if each.number == number]
+        if not taken_back:
+            raise UserError(f"there is no statement {number}: `coset teach --list` shows them")
+        changed, left = without(known, taken_back)
+        add_corrections(environment, left, instead_of=changed)
+        changes = _realise(state, environment, model)
+    return Teaching(tuple(taken_back), changes)
 
 
 def taught(workspace: Workspace) -> tuple[Statement, ...]:
     """All that people said of roles."""
-    with workspace.reading() as state:
-        return tuple(_statement(row) for row in IdentityStore(state).statements())
+    _hand_over(workspace)
+    return tuple(_said(workspace.configuration, load_inventory(workspace.configuration.identities_file)))
 
 
 def add_note(workspace: Workspace, name: str, text: str) -> Note:
@@ -94,18 +95,35 @@ def add_note(workspace: Workspace, name: str, text: str) -> Note:
         raise UserError("the note is empty: write what is so")
     with workspace.objects() as objects:
         about = reference_of(objects, name)
-    with workspace.writing() as state:
-        return state.add_note(about, text)
+    _hand_over(workspace)
+    add_corrections(workspace.configuration, [corrections_file.Note(reference=about, text=text)])
+    _hand_over(workspace, always=True)
+    return next(note for note in notes(workspace) if (note.about, note.text) == (about, text))
 
 
 def remove_note(workspace: Workspace, number: int) -> None:
-    with workspace.writing() as state:
-        state.remove_note(number)
+    _hand_over(workspace)
+    said = load_corrections(workspace.configuration).notes
+    if not 1 <= number <= len(said):
+        raise UserError(f"there is no note {number}: `coset note --list` shows them")
+    remove_corrections(workspace.configuration, [said[number - 1]])
+    _hand_over(workspace, always=True)
 
 
 def notes(workspace: Workspace) -> tuple[Note, ...]:
+    _hand_over(workspace)
+    said = load_corrections(workspace.configuration).notes
+    return tuple(Note(number, note.reference, note.text) for number, note in enumerate(said, start=1))
+
+
+def _hand_over(workspace: Workspace, *, always: bool = False) -> None:
+    """See that the state holds what the file says, and the file what an older state held."""
     with workspace.reading() as state:
-        return tuple(state.notes())
+        if not always and state.meta(MOVED) is not None:
+            return
+    with workspace.writing() as state:
+        inventory = load_inventory(workspace.configuration.identities_file)
+        mirror_corrections(state, workspace.configuration, inventory)
 
 
 NAMES = ("reference", "left", "right", "table", "original", "column", "list", "about", "needs")
@@ -142,5 +160,10 @@ def with_references(workspace: Workspace, entries: Sequence[Correction]) -> list
     return found
 
 
-def _statement(row: dict[str, Any]) -> Statement:
-    return Statement(row["number"], row["reference"], row["coordinate"], row["identity"], row["supports"])
+def _said(environment: Environment, inventory: Inventory) -> list[Statement]:
+    return statements(load_corrections(environment), inventory)[0]
+
+
+def _realise(state: EvidenceState, environment: Environment, model: IdentityModel) -> tuple[RoleChange, ...]:
+    mirror_corrections(state, environment, model.inventory)
+    return comprehend_identities(state, model).changes
