@@ -185,6 +185,10 @@ class Source(ABC):
         """How DuckDB can read this table where it lies, or None when rows must come through `read`."""
         return None
 
+    def readable_places(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """The files and the folders that `in_place` may name: what DuckDB must be allowed to read for it."""
+        return (), ()
+
     def close(self) -> None:
         """Let go of every connection and lock. May be called twice."""
 

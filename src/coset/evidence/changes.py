@@ -62,7 +62,12 @@ def units_to_examine(
         return {name: list(of_source) for name, of_source in units.items() if of_source}
     known = state.known_tables()
     with ExitStack() as stack:
-        judge = _Judge(environment, state, catalogue, functools.cache(lambda: stack.enter_context(open_connection())))
+
+        @functools.cache
+        def digesting() -> duckdb.DuckDBPyConnection:
+            return stack.enter_context(open_connection(catalogue.sources.values(), environment.state_folder))
+
+        judge = _Judge(environment, state, catalogue, digesting)
         changed = {
             name: [unit for unit in of_source if not judge.is_known(name, unit, known.get(_place(name, unit)))]
             for name, of_source in units.items()

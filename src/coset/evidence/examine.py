@@ -67,7 +67,7 @@ def examine(task: Examination) -> list[Examined]:
 def examine_each(task: Examination) -> Iterator[Examined]:
     source = open_source(task.settings)
     try:
-        with open_connection() as connection:
+        with open_connection([source], task.state_folder) as connection:
             evidences: list[TableEvidence] = []
             joinable: dict[int, JoinableTable] = {}
             down: str | None = None

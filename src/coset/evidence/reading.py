@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
+from coset.environment.confined_duckdb import confined_connection
 from coset.environment.scan import Scan
 from coset.environment.source import Column, ForeignKey, Source, Table
 from coset.environment.units import Unit, union_token
@@ -25,7 +26,6 @@ from coset.session.snapshots import OutputColumn, Snapshots, fetch_to_parquet, f
 from coset.sql_text import identifier, literal
 from coset.state.objects import Reference
 
-MEMORY = "1GB"
 UNION_TABLES = 100
 """So many tables of a family are gathered by one statement."""
 UNION_ROWS = 5_000_000
@@ -61,19 +61,16 @@ class JoinableTable:
 
 
 @contextmanager
-def open_connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "memory_limit": MEMORY,
-            "python_enable_replacements": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        },
+def open_connection(sources: Iterable[Source], state_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that can read what these sources let be read in place, and our own copies; nothing else."""
+    places = [source.readable_places() for source in sources]
+    samples = state_folder / "samples"
+    connection = confined_connection(
+        [file for files, _ in places for file in files],
+        [*(folder for _, folders in places for folder in folders), samples, state_folder / "snapshots"],
+        spill=samples / "spill",
     )
     try:
-        # Where Python runs without a script, DuckDB would draw its progress on standard output.
-        connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         yield connection
     finally:
         connection.close()
@@ -197,13 +194,14 @@ def _count(connection: duckdb.DuckDBPyConnection, relation: str) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {relation}").fetchall()[0][0])
 
 
-def _sample(source: Source, table: Table, scratch: Path) -> tuple[LocalTable, int]:
-    """The first rows of a table that is too large to copy; what is found in them is marked as from a sample."""
+def _sample(source: Source, table: Table, scratch: Path) -> tuple[LocalTable, int | None]:
+    """The first rows of a table that is too large to copy or of unknown size. What is found in them is marked as from
+    a sample, unless they are all."""
     path = scratch.with_name(f"{scratch.name}.parquet")
     limit = source.settings.limits.sample_rows
     columns = tuple(OutputColumn(column.name, file_type(column.type)) for column in table.columns)
     held = fetch_to_parquet(source, table, Scan(limit=limit), columns, path, limit + 1)
-    return from_copy(table, path), held
+    return from_copy(table, path), None if held < limit and table.rows is None else held
 
 
 def forget_samples(state_folder: Path) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from coset.environment.confined_duckdb import confined_connection
 from coset.environment.families import Family, Member, find_families
 from coset.environment.family_names import naming_column, relation_name
 from coset.environment.scan import (
@@ -156,7 +157,7 @@ class FamilyTables(Source):
         held = self.family(table)
         names = scan.columns or tuple(column.name for column in table.columns)
         columns = [table.column(name) for name in names]
-        connection = _connection()
+        connection = confined_connection(*self.source.readable_places())
         empty = ", ".join(f"CAST(NULL AS {file_type(each.type)}) AS {identifier(each.name)}" for each in columns)
         schema = connection.sql(f"SELECT {empty} LIMIT 0").to_arrow_reader(1).schema
         return pa.RecordBatchReader.from_batches(schema, self._batches(connection, held, columns, scan))
@@ -265,19 +266,3 @@ def _column(name: str) -> sge.Expr:
     import sqlglot.expressions as sge
 
     return sge.column(sge.to_identifier(name, quoted=True))
-
-
-def _connection() -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "memory_limit": "1GB",
-            "python_enable_replacements": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        },
-    )
-    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
-    return connection

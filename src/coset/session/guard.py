@@ -17,7 +17,7 @@ import difflib
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -53,9 +53,19 @@ class TableName:
 
 @dataclass(frozen=True)
 class Checked:
-    """A statement that may run: the tables it reads, each once, in the order of the tree."""
+    """A statement that may run: the tables it reads, each once, in the order of the tree.
+
+    `words` are names without parentheses (`current_user`) that DuckDB takes for a call where no column is called so:
+    the statement may run only when each is a column of one of its tables."""
 
     tables: tuple[TableName, ...]
+    words: tuple[str, ...] = ()
+
+    def check_words(self, columns: Collection[str]) -> None:
+        """Refuse the words that are none of these columns (lower case), as the functions that they are."""
+        for word in self.words:
+            if word not in columns:
+                _refuse_function(word, names().callable, "")
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -80,6 +90,13 @@ _FILE_LIKE = re.compile(
     r"|gz|bz2|xz|zst|zip|sql|log|ya?ml|env|ini|conf|py)$",
     re.IGNORECASE,
 )
+_HOLD_FUNCTIONS = {"main", "memory", "planned", "pushed", *_INTERNAL_SCHEMAS, *_INTERNAL_CATALOGS}
+_CALLS_WITHOUT_PARENTHESES = {
+    "current_catalog", "current_database", "current_date", "current_role", "current_schema", "current_time",
+    "current_timestamp", "current_user", "localtime", "localtimestamp", "session_user", "user",
+}  # fmt: skip
+ATTACHED = "file_of_"
+"""The name under which a DuckDB file is attached begins so."""
 _COLLATION = re.compile(r"[A-Za-z_]+(\.[A-Za-z_]+)*")
 
 
@@ -145,17 +162,20 @@ def check(tree: Mapping[str, Any], known: Callable[[TableName], bool]) -> Checke
     if len(statements) > 1:
         raise NotAllowed(f"there are {len(statements)} statements; send one SELECT at a time")
     try:
-        tables = _walk(statements[0])
+        tables, words = _walk(statements[0])
     except (KeyError, IndexError, TypeError, AttributeError):
         raise NotAllowed("the statement's tree is not of the form that DuckDB 2.0 gives; it was not run") from None
     for table in tables:
         _check_known(table, known)
-    return Checked(tuple(tables))
+    return Checked(tuple(tables), tuple(words))
 
 
-def _walk(statement: Mapping[str, Any]) -> list[TableName]:
-    """Look at every node; the tables found. A loop, not a recursion: depth is an error message, never a crash."""
+def _walk(statement: Mapping[str, Any]) -> tuple[list[TableName], list[str]]:
+    """Look at every node; the tables found, and the words that may be calls. A loop, not a recursion: depth is an error
+    message, never a crash."""
     tables: dict[TableName, None] = {}
+    words: set[str] = set()
+    aliases: set[str] = set()
     steps: list[_Step] = [("statement", statement, None, 0)]
     while steps:
         kind, node, scope, depth = steps.pop()
@@ -165,6 +185,7 @@ def _walk(statement: Mapping[str, Any]) -> list[TableName]:
         children: list[_Step] = []
         if kind == "expression":
             _check_expression(node)
+            words |= _word_of(node)
         elif kind == "table":
             table = _check_table(node, scope)
             if table is not None:
@@ -175,6 +196,11 @@ def _walk(statement: Mapping[str, Any]) -> list[TableName]:
             scope = _enter_query(node, scope, depth, children)
         elif kind == "pivot" and node.get("pivot_enum"):
             raise NotAllowed(f"PIVOT over the type '{node['pivot_enum']}' is refused; write the values: IN ('a', 'b')")
+        aliases |= {
+            lower(name)
+            for name in (node.get("alias"), *(node.get("column_name_alias") or ()), *(node.get("aliases") or ()))
+            if name
+        }
         for field, value in node.items():
             child = shape[field]
             if child == "":
@@ -184,7 +210,14 @@ def _walk(statement: Mapping[str, Any]) -> list[TableName]:
                 _append(children, child, value, within, depth + 1)
         children.reverse()
         steps += children
-    return list(tables)
+    return list(tables), sorted(words - aliases)
+
+
+def _word_of(node: Mapping[str, Any]) -> set[str]:
+    """A name that DuckDB takes for a call without parentheses, where that is no function that may be called."""
+    path = node["column_names"] if node["class"] == "COLUMN_REF" else ()
+    word = lower(path[0]) if len(path) == 1 else ""
+    return {word} if word in _CALLS_WITHOUT_PARENTHESES and word not in names().callable else set()
 
 
 def _shape_of(kind: str, node: Mapping[str, Any]) -> Shape:
@@ -247,10 +280,11 @@ def _check_expression(node: Mapping[str, Any]) -> None:
     if node.get("type") not in EXPRESSION_TYPES[kind]:
         _refuse_node(kind, node.get("type"))
     if kind in ("FUNCTION", "WINDOW"):
-        # The name alone decides: what stands before it may be a schema, or the column of `name.upper()`.
+        # What stands before the name may be the column of `name.upper()`, but nothing that holds functions.
         name = _last_name(node, "function_name")
         if lower(name) not in names().callable:
             _refuse_function(name, names().callable, "")
+        _check_before_function(node, name)
         if node.get("export_state"):
             raise NotAllowed("EXPORT_STATE is refused: it shows DuckDB's own machinery; leave it out")
     elif kind == "TYPE":
@@ -259,6 +293,15 @@ def _check_expression(node: Mapping[str, Any]) -> None:
             raise NotAllowed(f"the type '{name}' is refused: it is none of DuckDB's own types; cast to VARCHAR instead")
     elif kind == "COLLATE" and not _COLLATION.fullmatch(node["collation"]):
         raise NotAllowed(f"the collation '{node['collation']}' is refused: a collation is a plain name, like NOCASE")
+
+
+def _check_before_function(node: Mapping[str, Any], name: str) -> None:
+    """A file that is attached has functions of its own, which its author called what they liked (`abs`)."""
+    path = (node.get("qualified_name") or {}).get("path") or [name]
+    before = {lower(part) for part in (*path[:-1], node.get("schema") or "", node.get("catalog") or "")}
+    if len(path) > 3 or before & _HOLD_FUNCTIONS or any(part.startswith(ATTACHED) for part in before):
+        shown = ".".join(map(str, path))
+        raise NotAllowed(f"the function '{shown}' is refused with a schema before it; call it by its name alone")
 
 
 def _last_name(node: Mapping[str, Any], field: str) -> str:

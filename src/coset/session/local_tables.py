@@ -12,6 +12,7 @@ from pathlib import Path
 
 from coset.environment.source import InPlace, Source, Table
 from coset.errors import CosetError
+from coset.session.guard import ATTACHED
 from coset.session.snapshots import file_type
 from coset.sql_text import identifier, literal
 
@@ -29,7 +30,7 @@ class LocalTable:
 def in_place(source: Source, table: Table, place: InPlace) -> LocalTable:
     """A table that DuckDB reads where it lies."""
     if place.attach is not None and place.relation is not None:
-        alias = f"file_of_{source.settings.name.lower()}"
+        alias = f"{ATTACHED}{source.settings.name.lower()}"
         schema, name = place.relation
         columns = ", ".join(
             identifier(column.native_name)

@@ -223,7 +223,7 @@ def read_documents(run: Run) -> None:
     run.report(documents=read.documents, documents_read=read.read)
     if run.state.meta(RELATIONS_FOUND) is not None:
         return
-    with open_connection() as connection:
+    with open_connection(run.catalogue.sources.values(), run.environment.state_folder) as connection:
         tables = _Tables(run, connection)
 
         def read_dictionaries() -> None:
@@ -243,7 +243,7 @@ def find_table_copies(run: Run) -> None:
     if run.state.meta(COPIES_FOUND) == fresh:
         return
     before = copies_with_originals(run.state)
-    with open_connection() as connection:
+    with open_connection(run.catalogue.sources.values(), run.environment.state_folder) as connection:
         tables = _Tables(run, connection)
         tables.without_unreadable(
             lambda: find_and_store_copies(run.environment, run.state, connection, tables.readable, tables.open)
@@ -264,7 +264,7 @@ def propose_joins(run: Run) -> None:
     if run.state.meta(RELATIONS_FOUND) is not None:
         return
     state, memory, known_problems = run.state, JoinMemory(run.state.connection), len(run.problems)
-    with open_connection() as connection:
+    with open_connection(run.catalogue.sources.values(), run.environment.state_folder) as connection:
         tables = _Tables(run, connection)
 
         def relate_tables() -> None:

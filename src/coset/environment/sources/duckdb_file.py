@@ -1,7 +1,8 @@
 """A DuckDB file as a source. Its tables are read where they lie: `in_place` tells the session what to attach.
 
 Out: tables and views of all schemas, with DuckDB's own types, keys and comments; `read` is for samples. The file is
-opened read-only, without access to other files, and only for as long as a listing or a reader needs it. A view that
+opened read-only, without access to other files, and only for as long as a listing or a reader needs it. A view is code
+that the file brings: it is run here and its rows are handed on, never in a connection that can reach more. One that
 cannot be bound so (it reads a CSV, or its table is gone) is not listed, nor is a table in a schema within a schema,
 which no two-part name can reach.
 
@@ -20,10 +21,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import duckdb
 
+from coset.environment.confined_duckdb import open_database
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan, scan_to_sql
 from coset.environment.source import Column, ForeignKey, InPlace, Source, SourceSettings, Table, unique_names
 from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished
@@ -71,7 +74,12 @@ class DuckDBFile(Source):
         return self.fingerprint()
 
     def in_place(self, table: Table) -> InPlace | None:
+        if table.kind == "view":
+            return None  # A view is code of the file: it runs where nothing but the file can be reached, in `read`.
         return InPlace(attach=self.settings.path, relation=(table.schema or "main", table.native_name))
+
+    def readable_places(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        return (self.settings.path,), ()
 
     def close(self) -> None:
         for reading in list(self._readings):
@@ -164,14 +172,9 @@ class DuckDBFile(Source):
         if not path.exists():
             raise self._unreachable("does not exist")
         try:
-            connection = duckdb.connect(
-                path,
-                read_only=True,
-                config={"enable_external_access": "false", "python_enable_replacements": "false"},
-            )
+            return open_database(path)
         except duckdb.Error as error:
             raise self._explain(error, "the file") from None
-        return connection
 
     def _unreachable(self, reason: str) -> SourceUnreachable:
         return SourceUnreachable(self.settings.name, f"{self.settings.path} {reason}")

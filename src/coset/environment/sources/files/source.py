@@ -194,6 +194,10 @@ class Files(Source):
         place = found.shape.place
         return InPlace(sql=reader_sql(place), paths=tuple(file.path for file in found.files.files)) if place else None
 
+    def readable_places(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        path = self.settings.path
+        return ((path,), ()) if path.is_file() else ((), (path,))
+
     def read(self, table: Table, scan: Scan = EVERYTHING) -> pa.RecordBatchReader:
         import pyarrow as pa
 
