@@ -29,6 +29,8 @@ CUTS = ("trim", "ltrim", "rtrim", "regexpreplace", "regexpextract", "replace", "
 READS = ("cast", "trycast", "strptime", "try_strptime", "strtotime", "strtodate", "tsordstodate", "regexpextract",
          "regexpreplace", "year", "month", "extract", "datetrunc")  # fmt: skip
 
+DATE_READERS = ("strptime", "try_strptime", "strtotime", "strtodate")
+
 
 @dataclass(frozen=True)
 class Dirt:
@@ -52,7 +54,9 @@ KINDS = {
     ),
     "number_as_text": Dirt(ORDERED, READS),
     "date_as_text": Dirt(ORDERED, READS),
-    "mixed_date_formats": Dirt(frozenset({*ORDERED, "group", "equal"}), ("coalesce", "case"), needs_expression=True),
+    "mixed_date_formats": Dirt(
+        frozenset({*ORDERED, "group", "equal"}), ("coalesce", "case", "if", *DATE_READERS), needs_expression=True
+    ),
     "sentinel": Dirt(ORDERED, ("nullif", "case")),
     "counter_disagrees": Dirt(frozenset({*ORDERED, "equal", "projection"}), ()),
     "encoding": Dirt(COMPARED, ("replace", "regexpreplace", "case")),
@@ -92,7 +96,7 @@ def is_cleaned(use: ColumnUse, dirt: Dirt, expression: str | None) -> bool:
         return True
     if dirt.needs_expression:
         # Several formats tried one after the other are as good as the known expression.
-        return any(node.key in dirt.cleaned_by and len(_formats(node)) > 1 for node in use.within)
+        return any(_function(node) in dirt.cleaned_by and _readings(node) > 1 for node in use.within)
     return any(_function(node) in dirt.cleaned_by for node in use.within)
 
 
@@ -146,6 +150,14 @@ def _formats(node: Node | None) -> list[str]:
     if node is None:
         return []
     return [each.this for each in node.find_all(exp.Literal) if each.is_string and "%" in each.this]
+
+
+def _readings(node: Node) -> int:
+    """In how many ways an expression reads a date: by formats, or by casts."""
+    casts = [
+        each for each in node.find_all(exp.Cast, exp.TryCast) if "DATE" in each.to.sql() or "TIME" in each.to.sql()
+    ]
+    return len(set(_formats(node))) + len(casts) + len(list(node.find_all(exp.DateFromParts)))
 
 
 def _function(node: Node) -> str:

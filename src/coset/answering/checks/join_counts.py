@@ -1,15 +1,16 @@
 """How many rows each join of a statement keeps and multiplies, counted.
 
 In: an examined proposal. Out: one `JoinCount` for each join of two tables in each of its blocks: how many rows either
-side has (after the conditions on that side alone), how many find a partner, and how many pairs there are. A row that
-its key joins and a condition on the other side leaves out was filtered, not lost: it is counted apart. A join counts as
+side has, how many find a partner, and how many pairs there are. Only rows that the statement touches are counted: those
+that the conditions on that side, and the tables joined to it from elsewhere, leave. A row that its key joins and a
+condition on the other side leaves out was filtered, not lost: it is counted apart. A join counts as
 an inner one, whatever kind it is: what an outer join fills with NULL found no partner. Joins whose condition reaches
 over three tables, and tables that may not be read whole, are not counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,7 +177,9 @@ def _count(examined: Examined, block: Block, left: str, right: str, condition: N
     if left not in sources or right not in sources or examined.statement is None:
         return None
     keys = {alias: _keys(condition, alias) for alias in (left, right)}
-    numbered = {alias: _numbered(block, sources[alias], alias, condition) for alias in (left, right)}
+    numbered = {
+        alias: _numbered(block, sources, alias, condition, other) for alias, other in ((left, right), (right, left))
+    }
     entries = visible_expressions(block)
     names = {entry.alias.lower() for entry in entries}
     row = {alias: exp.column(ROW, table=alias, quoted=True) for alias in (left, right)}
@@ -239,20 +242,67 @@ def _keyed(keys: list[Node]) -> Node:
     return exp.CountIf(this=there)
 
 
-def _numbered(block: Block, source: Node, alias: str, condition: Node) -> Node:
-    """A source of a block with a number for every row, cut down by the conditions that speak of it alone."""
-    inner = source.copy()
-    inner.set("joins", None)
+def _numbered(block: Block, sources: Mapping[str, Node], alias: str, condition: Node, other: str) -> Node:
+    """A source of a block with a number for every row, cut down by the conditions that speak of it alone, and to rows
+    that find a partner in the tables joined to it otherwise than through the `other` side."""
+    inner = _alone(sources[alias])
+    where = conjuncts(block.select.args.get("where"))
     own = [
         each.copy()
-        for each in [*conjuncts(block.select.args.get("where")), *conjuncts(condition)]
+        for each in [*where, *conjuncts(condition)]
         if aliases_of(each) == {alias} and each.find(exp.Query) is None
     ]
     number = exp.alias_(exp.Window(this=exp.RowNumber()), ROW, quoted=True)
     query = exp.select(exp.Star(), number).from_(inner)
+    partners = _partners(block, sources, alias, other)
+    if partners is not None:
+        own.append(exp.Exists(this=partners))
     if own:
         query = query.where(*own)
     return query.subquery(exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+
+
+def _partners(block: Block, sources: Mapping[str, Node], alias: str, other: str) -> Node | None:
+    """The rows of the tables that are joined to a source, directly or through each other, but not through `other`."""
+    outer = {
+        join.this.alias_or_name
+        for join in block.select.args.get("joins") or []
+        if (join.args.get("side") or "").upper() in {"LEFT", "FULL", "RIGHT"}
+    }
+    edges = [
+        edge for edge in pairs_of(block) if not {edge[0], edge[1]} & outer and {edge[0], edge[1]} != {alias, other}
+    ]
+    reached, waiting = {alias}, [alias]
+    while waiting:
+        current = waiting.pop()
+        for left, right, _ in edges:
+            if current in (left, right):
+                beyond = right if current == left else left
+                if beyond not in reached and beyond != other and beyond in sources:
+                    reached.add(beyond)
+                    waiting.append(beyond)
+    others = sorted(reached - {alias})
+    if not others:
+        return None
+    conditions = [
+        each.copy()
+        for each in [
+            *conjuncts(block.select.args.get("where")),
+            *(part for left, right, condition in edges if {left, right} <= reached for part in conjuncts(condition)),
+        ]
+        if aliases_of(each) <= reached and aliases_of(each) - {alias} and each.find(exp.Query) is None
+    ]
+    query = exp.select("1").from_(_alone(sources[others[0]]))
+    for each in others[1:]:
+        query = query.join(_alone(sources[each]), join_type="cross")
+    return query.where(*conditions) if conditions else None
+
+
+def _alone(source: Node) -> Node:
+    """A source under its alias, without what is joined to it."""
+    alone = source.copy()
+    alone.set("joins", None)
+    return alone
 
 
 def with_expressions_of(block: Block, query: Node) -> Node:

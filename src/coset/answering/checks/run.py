@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from coset.answering.checks.cleaning import CLEANING, UNITS, check_cleaning, check_units
 from coset.answering.checks.examined import MOST_ROWS_COUNTED, CheckResult, Examined, Outcome, Proposal, examine
 from coset.answering.checks.joins import FAN_OUT, JOIN_LOSS, check_fan_out, check_join_loss
+from coset.answering.checks.knowledge import CODE_LISTS, COPIES, RULES, check_code_lists, check_copies, check_rules
 from coset.answering.checks.result_shape import (
     EMPTY_RESULT,
     GRAIN,
@@ -40,6 +41,9 @@ CHECKS: dict[str, Callable[[Examined], CheckResult]] = {
     ROW_LIMIT: check_row_limit,
     JOIN_LOSS: check_join_loss,
     FAN_OUT: check_fan_out,
+    COPIES: check_copies,
+    RULES: check_rules,
+    CODE_LISTS: check_code_lists,
     DUPLICATES: check_duplicates,
     NULLS: check_nulls,
     UNITS: check_units,

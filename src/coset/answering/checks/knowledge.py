@@ -1,0 +1,182 @@
+"""Does the statement respect what is known of the company: originals instead of copies, rules in force, valid code
+lists?
+
+In: an examined proposal, and the copies, rules and code lists of the state. Out: one result for each of the three
+checks, at most a doubt: each says what is known and what the statement does instead, and whoever wrote it decides. A
+state in which a stage found nothing makes its check not applicable.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlglot import exp
+
+from coset.answering.checks.examined import CheckResult, Examined
+from coset.answering.checks.statement import Statement
+
+COPIES = "copies"
+REPLACED = frozenset({"backup", "staging", "test", "superseded", "extract", "snapshot", "leftover", "year copy"})
+"""Kinds of copies that a question seldom means. An archive has rows of its own, and a view is no copy of rows."""
+SURE = 0.6
+RULES = "rules"
+_LEAVES_OUT = re.compile(
+    r"\b(exclud\w+|left out|leave out|leaving out|omit\w*|ignor\w+|never count\w*|not count\w*|do(?:es)? not count"
+    r"|not be counted|not included|without|only|must not|not part of|disregard\w*|filter\w*|remov\w+)\b",
+    re.IGNORECASE,
+)
+"""Words of rules that choose rows: only of those can be told by the columns used whether a statement applies them."""
+MOST_TOLD = 3
+CODE_LISTS = "code lists"
+
+
+def check_copies(examined: Examined) -> CheckResult:
+    """Is a copy read whose original is there?"""
+    statement = examined.statement
+    if statement is None:
+        return CheckResult(COPIES, "not applicable", "there is no statement that can be read")
+    read = statement.tables
+    rows = _rows(
+        examined,
+        "copies",
+        "SELECT table_reference, original_reference, kind FROM copies WHERE confidence >= $2 "
+        "AND list_contains($1::VARCHAR[], table_reference) ORDER BY table_reference",
+        [sorted(read), SURE],
+    )
+    if rows is None:
+        return CheckResult(COPIES, "not applicable", "copies were not looked for")
+    found = [row for row in rows if row["kind"] in REPLACED and row["original_reference"] not in read]
+    if not found:
+        return CheckResult(COPIES, "passed", "no table that is read is known to be a copy")
+    said = [
+        f"{row['table_reference']} is a {row['kind']}"
+        + (
+            f" of {row['original_reference']}: read that"
+            if row["original_reference"]
+            else " that nothing stands behind"
+        )
+        for row in found
+    ]
+    return CheckResult(COPIES, "doubt", "; ".join(said), tuple(row["table_reference"] for row in found))
+
+
+def check_rules(examined: Examined) -> CheckResult:
+    """Is there a rule in force about rows of a table that is read, whose columns the statement never looks at?"""
+    statement = examined.statement
+    if statement is None:
+        return CheckResult(RULES, "not applicable", "there is no statement that can be read")
+    rows = _rows(
+        examined,
+        "rules",
+        "SELECT reference, text, about FROM rules WHERE coalesce(status, 'current') = 'current' AND len(about) > 0 "
+        "ORDER BY scope, reference",
+        [],
+    )
+    if not rows:
+        return CheckResult(RULES, "not applicable", "no rule in force names a column")
+    tables = set(statement.tables)
+    used = _columns_named(statement)
+    said: list[str] = []
+    references: list[str] = []
+    for row in rows:
+        columns = {each for each in row["about"] if _table_of(each, tables) is not None}
+        if columns and not columns & used and _LEAVES_OUT.search(row["text"]):
+            said.append(
+                f'"{" ".join(row["text"].split())[:200]}" is about {", ".join(sorted(columns)[:3])}, not used here'
+            )
+            references += [row["reference"], *sorted(columns)]
+    if not said:
+        return CheckResult(RULES, "passed", "every rule that names a column of these tables is looked at")
+    more = f"; and {len(said) - MOST_TOLD} more" if len(said) > MOST_TOLD else ""
+    return CheckResult(RULES, "doubt", "; ".join(said[:MOST_TOLD]) + more, tuple(dict.fromkeys(references)))
+
+
+def check_code_lists(examined: Examined) -> CheckResult:
+    """Is a code decoded with an outdated list, or with a list whose rows are not narrowed to those of the column?"""
+    statement = examined.statement
+    if statement is None:
+        return CheckResult(CODE_LISTS, "not applicable", "there is no statement that can be read")
+    joined = _joined(statement)
+    rows = _rows(
+        examined,
+        "code_lists",
+        "SELECT column_reference, list_reference, condition, status FROM code_lists WHERE confidence >= $2 "
+        "AND list_contains($1::VARCHAR[], column_reference) ORDER BY column_reference, status, list_reference",
+        [sorted({column for column, _ in joined}), SURE],
+    )
+    if not rows:
+        return CheckResult(CODE_LISTS, "not applicable", "no code is decoded that a known list decodes")
+    read = set(statement.tables)
+    said, references = [], []
+    for column, table in sorted(joined):
+        lists = [row for row in rows if row["column_reference"] == column]
+        valid = [row for row in lists if row["status"] != "outdated"]
+        own = [row for row in lists if row["list_reference"] == table]
+        if own and all(row["status"] == "outdated" for row in own):
+            better = f"; {valid[0]['list_reference']} is valid" if valid else ""
+            said.append(f"{table} is an outdated list of {column}{better}")
+            references += [table, column]
+        elif own and all(row["condition"] for row in own) and table in read:
+            wanted = own[0]["condition"]
+            if not _names_of(wanted) & _names_in_conditions(statement):
+                said.append(f"of {table} only rows with {wanted} decode {column}")
+                references += [table, column]
+    if not said:
+        return CheckResult(CODE_LISTS, "passed", "codes are decoded with valid lists")
+    return CheckResult(CODE_LISTS, "doubt", "; ".join(said[:MOST_TOLD]), tuple(dict.fromkeys(references)))
+
+
+def _rows(examined: Examined, table: str, sql: str, values: list[Any]) -> list[dict[str, Any]] | None:
+    """Rows of the state, or None where the stage that fills the table never ran."""
+    there = examined.state.rows("SELECT 1 FROM information_schema.tables WHERE table_name = $1", [table])
+    return examined.state.rows(sql, values) if there else None
+
+
+def _columns_named(statement: Statement) -> set[str]:
+    """Every stored column that any block names, also in subqueries."""
+    found = {use.reference for use in statement.uses}
+    for block in statement.blocks:
+        for column in block.scope.columns:
+            table = block.tables.get(column.table)
+            known = table.columns.get(column.name.lower()) if table is not None else None
+            found |= {known.reference} if known is not None else set()
+    return found
+
+
+def _table_of(reference: str, tables: set[str]) -> str | None:
+    """The table among these whose column a reference is; a reference of a table itself is none."""
+    return next((table for table in tables if reference.startswith(f"{table}.")), None)
+
+
+def _joined(statement: Statement) -> set[tuple[str, str]]:
+    """(column, table) for each column that is compared with a column of another table."""
+    sides: dict[int, set[str]] = {}
+    for use in statement.uses:
+        if use.place == "join":
+            sides.setdefault(id(use.within[-1]), set()).add(use.reference)
+    tables = set(statement.tables)
+    found: set[tuple[str, str]] = set()
+    for columns in sides.values():
+        owners = {column: _table_of(column, tables) for column in columns}
+        found |= {
+            (column, table)
+            for column in columns
+            for table in owners.values()
+            if table is not None and table != owners[column]
+        }
+    return found
+
+
+def _names_of(condition: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", re.sub(r"'[^']*'", " ", condition).lower())) - {
+        "and", "or", "not", "in", "is", "null", "like", "between", "cast", "as", "date", "current_date",
+    }  # fmt: skip
+
+
+def _names_in_conditions(statement: Statement) -> set[str]:
+    """Names of columns that stand in a condition that compares them with something else than another table."""
+    found = set()
+    for node in statement.tree.find_all(exp.Where, exp.Join, exp.Having, exp.Case):
+        found |= {column.name.lower() for column in node.find_all(exp.Column)}
+    return found
