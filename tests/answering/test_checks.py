@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -516,3 +517,60 @@ def test_columns_are_followed_to_where_they_are_stored(company: Company):
     } <= places
     wrapped = [use for use in statement.uses if use.place == "group" and use.reference == "shop/customers.name"]
     assert [node.key for node in wrapped[0].within] == ["lower"]
+
+
+# ---- copies, rules, code lists
+
+
+@pytest.fixture(scope="module")
+def ruled(company: Company, tmp_path_factory: pytest.TempPathFactory):
+    """The company with a backup, a rule and two code lists that its comprehension is taken to have found."""
+    folder = tmp_path_factory.mktemp("ruled") / "company"
+    shutil.copytree(company.folder, folder)
+    with EvidenceState.open(folder / ".coset") as state:
+        connection = state.connection
+        for table in ("copies", "rules", "code_lists"):
+            connection.execute(f"DELETE FROM {table}")
+        connection.execute("INSERT INTO copies VALUES ('shop/customers', 'crm/clients', 'backup', 0.9, 'none', [])")
+        connection.execute(
+            "INSERT INTO rules VALUES ('rule 1', 'book#1', 'Orders with a rating of 1 are left out of every figure.', 'general', "
+            "['shop/orders.rating'], 'current'), ('rule 2', 'book#2', 'Orders without an amount are excluded.', 'general', "
+            "['shop/orders.amount'], 'superseded')"
+        )
+        connection.execute(
+            "INSERT INTO code_lists VALUES ('shop/orders.buyer', 'shop/customers', 'customer_id', 'name', NULL, 'en', "
+            "'outdated', 0.9, []), ('shop/orders.buyer', 'crm/clients', 'id', 'name', NULL, 'en', 'current', 0.9, [])"
+        )
+    made = Company(folder)
+    yield made
+    made.session.close()
+    made.state.close()
+
+
+def test_a_copy_is_told_with_its_original(ruled: Company):
+    found = ruled.one("copies", "SELECT count(*) FROM shop.customers")
+    assert found.outcome == "doubt" and "backup of crm/clients" in found.detail
+    assert ruled.one("copies", "SELECT count(*) FROM shop.orders").outcome == "passed"
+
+
+def test_a_rule_in_force_whose_column_is_not_looked_at_is_told(ruled: Company):
+    found = ruled.one("rules", "SELECT sum(amount) FROM shop.orders")
+    assert found.outcome == "doubt" and "rating of 1" in found.detail and "without an amount" not in found.detail
+    applied = "WITH kept AS (SELECT * FROM shop.orders WHERE rating <> 1) SELECT sum(amount) FROM kept"
+    assert ruled.one("rules", applied).outcome == "passed"
+    assert ruled.one("rules", "SELECT count(*) FROM shop.customers").outcome == "passed"
+
+
+def test_a_code_decoded_with_an_outdated_list_is_told(ruled: Company):
+    sql = "SELECT c.name, count(*) FROM shop.orders o JOIN shop.customers c ON o.buyer = c.customer_id GROUP BY ALL"
+    found = ruled.one("code lists", sql)
+    assert found.outcome == "doubt" and "crm/clients is valid" in found.detail
+    assert ruled.one("code lists", "SELECT count(*) FROM shop.orders").outcome == "not applicable"
+
+
+def test_loss_is_counted_on_the_rows_that_the_statement_touches(company: Company):
+    raw = "SELECT count(*) FROM shop.orders o JOIN shop.customers c ON c.customer_id = o.buyer"
+    assert company.one("join loss", raw).outcome == "failed"
+    # Every fifth key has a stray sign; another join leaves those orders out.
+    clean = f"{raw} JOIN (SELECT order_id FROM shop.orders WHERE order_id % 5 <> 0) k ON k.order_id = o.order_id"
+    assert company.one("join loss", clean).outcome == "passed"

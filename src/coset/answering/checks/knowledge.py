@@ -28,6 +28,8 @@ _LEAVES_OUT = re.compile(
 )
 """Words of rules that choose rows: only of those can be told by the columns used whether a statement applies them."""
 MOST_TOLD = 3
+MOST_NAMED = 3
+"""A rule about more columns than this explains them rather than choosing rows by one."""
 CODE_LISTS = "code lists"
 
 
@@ -81,7 +83,7 @@ def check_rules(examined: Examined) -> CheckResult:
     references: list[str] = []
     for row in rows:
         columns = {each for each in row["about"] if _table_of(each, tables) is not None}
-        if columns and not columns & used and _LEAVES_OUT.search(row["text"]):
+        if columns and len(row["about"]) <= MOST_NAMED and not columns & used and _LEAVES_OUT.search(row["text"]):
             said.append(
                 f'"{" ".join(row["text"].split())[:200]}" is about {", ".join(sorted(columns)[:3])}, not used here'
             )
