@@ -23,7 +23,7 @@ from coset.environment.source import EMPTY, HIDDEN, NO_TABLE, Column, ForeignKey
 from coset.environment.sources import open_source
 from coset.errors import CosetError, UserError
 
-LISTING_VERSION = 2
+LISTING_VERSION = 3
 
 
 @dataclass(frozen=True)

@@ -110,3 +110,30 @@ def test_a_value_in_the_last_cell_of_a_sheet_is_refused_before_it_takes_all_memo
     book.save(tmp_path / "t.xlsx")
     with pytest.raises(LimitReached, match="reaches over 17179869184 cells"):
         files(tmp_path / "t.xlsx").tables()
+
+
+def test_the_names_of_the_columns_may_stand_below_lines_of_title(tmp_path):
+    titled = [
+        ["Closing rates"],
+        ["as of June"],
+        [],
+        ["month", "currency", "rate"],
+        ["2024-05", "CHF", 0.97],
+        ["2024-06", "USD", 1],
+    ]
+    book = workbook(tmp_path / "b.xlsx", Titled=titled, Plain=[["a", "b", "c"], ["x"], ["y"], ["z"]])
+    source = files(book)
+    found, plain = source.tables()
+    assert types(found) == {"month": "VARCHAR", "currency": "VARCHAR", "rate": "DOUBLE"}
+    assert rows(source, found) == [("2024-05", "CHF", 0.97), ("2024-06", "USD", 1.0)]
+    assert list(types(plain)) == ["a", "b", "c"] and plain.rows == 3
+
+
+def test_a_workbook_that_lies_about_its_size_is_refused(tmp_path):
+    path = tmp_path / "bomb.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b" " * 30_000_000)
+    packed = path.read_bytes()
+    path.write_bytes(packed.replace((30_000_000).to_bytes(4, "little"), (1_000).to_bytes(4, "little")))
+    with pytest.raises(LimitReached, match="unpacks to more than 1,000,000 bytes"):
+        files(path, Limits(snapshot_bytes=1_000_000)).tables()

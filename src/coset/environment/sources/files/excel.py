@@ -2,20 +2,24 @@
 
 In: a workbook. Out: its sheets as Arrow tables, with a type per column that holds every value.
 
-The first row that is not empty is the header; empty rows and columns around and between the data are left out, and
-so are chart and macro sheets. Hidden sheets are tables like the others. A number column is BIGINT if all its numbers
-are whole; a column of different kinds is text. Only the first cell of merged cells has the value, as in the file.
-A formula is the value that was last computed. An error (#N/A) is its text in .xlsx and .xlsm; elsewhere it is NULL.
+The first row that is not empty is the header, or the first full one below a few lines of title; empty rows and columns
+around and between the data are left out, and so are chart and macro sheets. Hidden sheets are tables like the others. A
+number column is BIGINT if all its numbers are whole; a column of different kinds is text. Only the first cell of merged
+cells has the value, as in the file. A formula is the value that was last computed. An error (#N/A) is its text in .xlsx
+and .xlsm; elsewhere it is NULL.
 """
 
 from __future__ import annotations
 
 import datetime
+import statistics
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from coset.environment.source import EMPTY, Column, Limits, unique_names
 from coset.environment.sources.files.excel_xml import sheet_xml
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+_TITLE_LINES = 8
+"""At most so many lines of title may stand above the names of the columns."""
+_LOOKED_AT = 200
 _MOST_CELLS = 30_000_000  # about a gigabyte
 _ARROW_TYPES = {"BOOLEAN": "bool", "BIGINT": "int64", "DOUBLE": "double", "DATE": "date32", "VARCHAR": "string"}
 
@@ -93,14 +100,35 @@ def _open(path: Path, python_calamine: Any) -> Any:
 
 
 def _check_size(path: Path, limits: Limits) -> None:
-    """A workbook is read as a whole, so a small file that unpacks to a huge one has to be refused beforehand."""
+    """A workbook is read as a whole, so a small file that unpacks to a huge one has to be refused beforehand. What an
+    archive says of its sizes is not believed: it is unpacked, and counted."""
+    size, most = 0, limits.snapshot_bytes
     try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-    except (zipfile.BadZipFile, OSError):
-        size = path.stat().st_size
-    if size > limits.snapshot_bytes:
-        raise TooLarge(f"unpacks to {size} bytes, and the limit snapshot_bytes is {limits.snapshot_bytes}")
+        with zipfile.ZipFile(path) as archive, path.open("rb") as file:
+            for part in archive.infolist():
+                size += max(part.file_size, _unpacked(file, part, most - size))
+                if size > most:
+                    break
+    except (zipfile.BadZipFile, zlib.error, OSError, struct.error):
+        size = max(size, path.stat().st_size)
+    if size > most:
+        raise TooLarge(f"unpacks to more than {most:,} bytes, the limit snapshot_bytes")
+
+
+def _unpacked(file: BinaryIO, part: zipfile.ZipInfo, most: int) -> int:
+    """How many bytes a part of an archive unpacks to, counted up to a little more than `most`."""
+    file.seek(part.header_offset + 26)
+    name, extra = struct.unpack("<HH", file.read(4))
+    file.seek(name + extra, 1)
+    if part.compress_type != zipfile.ZIP_DEFLATED:
+        return part.compress_size
+    unpack, size, left = zlib.decompressobj(-15), 0, part.compress_size
+    while left > 0 and size <= most and not unpack.eof and (packed := file.read(min(left, 1 << 16))):
+        left -= len(packed)
+        while packed and size <= most:
+            size += len(unpack.decompress(packed, 1 << 20))
+            packed = unpack.unconsumed_tail
+    return size
 
 
 def _clause(error: BaseException) -> str:
@@ -113,7 +141,8 @@ def _sheet(name: str, rows: list[list[Any]]) -> Sheet | None:
     filled = [row for row in rows if any(cell != "" for cell in row)]
     if not filled:
         return None
-    header, *body = filled
+    first = _header_row(filled)
+    header, body = filled[first], filled[first + 1 :]
     width = max(len(row) for row in filled)
     header = [*header, *[""] * (width - len(header))]
     kept = [index for index in range(width) if header[index] != "" or any(_cell(row, index) != "" for row in body)]
@@ -126,6 +155,17 @@ def _sheet(name: str, rows: list[list[Any]]) -> Sheet | None:
         columns.append(Column(column_name, type_name, native, native_type))
         arrays.append(pa.array([_as(value, type_name) for value in values], _arrow_type(type_name)))
     return Sheet(name, tuple(columns), pa.table(arrays, names=[column.name for column in columns]))
+
+
+def _header_row(rows: list[list[Any]]) -> int:
+    """The row that names the columns: the first, or the first full one below a few lines of title."""
+    counts = [sum(cell != "" for cell in row) for row in rows[:_LOOKED_AT]]
+    usual = statistics.median_high(counts)
+    first = next(number for number, count in enumerate(counts) if count * 2 > usual)
+    named = [cell for cell in rows[first] if cell != ""]
+    is_header = all(isinstance(cell, str) for cell in named) and len(set(named)) == len(named)
+    is_below_title = first <= _TITLE_LINES and all(count <= 2 for count in counts[:first])
+    return first if is_header and is_below_title and first + 1 < len(rows) else 0
 
 
 def _cell(row: list[Any], index: int) -> Any:
