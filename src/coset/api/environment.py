@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from coset.routing.explanation import Explanation
     from coset.use_cases.ask import Reasoner
     from coset.use_cases.comprehend import Summary as Comprehension
+    from coset.use_cases.model_reading import ReadWith
     from coset.use_cases.review import Doubt, Status
 
 T = TypeVar("T")
@@ -81,6 +82,7 @@ class Environment:
         everything: bool = False,
         mask_personal: bool = True,
         spread: Spread | None = None,
+        read_with: ReadWith | None = None,
         report: Report | None = None,
     ) -> Comprehension:
         """Read the environment and build its evidence state; later, only what changed. `jobs` processes share the
@@ -88,7 +90,7 @@ class Environment:
 
         >>> print(environment.comprehend(jobs=1))
         """
-        return self._comprehend(Cancellation(report), jobs, everything, mask_personal, spread)
+        return self._comprehend(Cancellation(report), jobs, everything, mask_personal, spread, read_with)
 
     async def comprehend_async(
         self, *, jobs: int = 2, everything: bool = False, report: Report | None = None
@@ -103,6 +105,7 @@ class Environment:
         everything: bool,
         mask_personal: bool = True,
         spread: Spread | None = None,
+        read_with: ReadWith | None = None,
     ) -> Comprehension:
         from coset.evidence.work import over_processes
         from coset.use_cases.comprehend import Settings, comprehend
@@ -111,7 +114,7 @@ class Environment:
             message = f"read {name}" if total else name
             call.tell(message, done if total else None, total or None)
 
-        settings = Settings(everything, mask_personal, spread=spread or over_processes(jobs))
+        settings = Settings(everything, mask_personal, spread=spread or over_processes(jobs), read_with=read_with)
         with self.workspace.renewing():
             return comprehend(self.configuration, settings, progress)
 

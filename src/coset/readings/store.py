@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from coset.readings.pages import Page, PageReply
 from coset.readings.reading import READERS, Reader, Reading
 from coset.state import EvidenceState
 
@@ -56,6 +57,32 @@ class ReadingStore:
                 [reader, [reading.reference for reading in readings]],
             )
             self._insert(readings)
+
+    # What a model or an agent read page by page
+
+    def read_by_model(self) -> dict[str, str]:
+        """The digest with which each table was read last."""
+        return {row["table_reference"]: row["digest"] for row in self.state.rows("FROM model_read")}
+
+    def keep_model_reply(self, page: Page, reply: PageReply) -> None:
+        """Keep what a reply says of the tables of a page, all or nothing. Tables without a line stay to be read."""
+        digests = {table.reference: digest for table, digest in zip(page.tables, page.digests, strict=True)}
+        read = list(reply.read)
+        with self.state.transaction():
+            self.replace_tables(reply.readings, read, "model")
+            for table in ("model_read", "model_hints"):
+                self.state.connection.execute(
+                    f"DELETE FROM {table} WHERE list_contains($1::VARCHAR[], table_reference) "
+                    "OR table_reference NOT IN (SELECT reference FROM tables)",
+                    [read],
+                )
+            for reference in read:
+                self.state.connection.execute("INSERT INTO model_read VALUES ($1, $2)", [reference, digests[reference]])
+            hints = [(each.table, each.table, "copy", each.original, each.kind) for each in reply.copies]
+            tables = {column.reference: table.reference for table in page.tables for column in table.columns}
+            hints += [(tables[each], each, "codes", "", "") for each in reply.codes]
+            for hint in hints:
+                self.state.connection.execute("INSERT INTO model_hints VALUES ($1, $2, $3, $4, $5)", list(hint))
 
     def _insert(self, readings: Iterable[Reading]) -> None:
         rows = pa.Table.from_pylist([_row(reading) for reading in readings], schema=_SCHEMA)

@@ -225,6 +225,19 @@ def readings(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def model_readings(connection: duckdb.DuckDBPyConnection) -> None:
+    """Which tables a model has read, by a digest of names and types, and the copies and code columns that it saw."""
+    connection.execute(
+        """
+        CREATE TABLE model_read (table_reference VARCHAR PRIMARY KEY, digest VARCHAR);
+        CREATE TABLE model_hints (
+            table_reference VARCHAR, reference VARCHAR, hint VARCHAR, target_reference VARCHAR, detail VARCHAR
+        );
+        COMMENT ON TABLE model_hints IS 'What a model takes for a copy (of target_reference) or a column of codes.';
+        """
+    )
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -236,6 +249,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     joins_of_originals,
     documents_read,
     readings,
+    model_readings,
 )
 
 

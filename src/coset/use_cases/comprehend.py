@@ -50,6 +50,7 @@ from coset.state.evidence_state import RELATIONS_FOUND, family_row
 from coset.state.names import names_of
 from coset.state.objects import Relation
 from coset.state.rows import reference_of, table_of
+from coset.use_cases.model_reading import ModelReadingSummary, ReadWith, read_with_model
 
 Progress = Callable[[int, int, str], None]
 """Called as work is done: tables done, tables in all, what was just finished. A stage that does not count its work says
@@ -68,6 +69,8 @@ class Settings:
     mask_personal: bool = True
     seed: int = 0
     spread: Spread = field(default_factory=lambda: over_processes(2))
+    read_with: ReadWith | None = None
+    """The user's own model, to read what tables and columns are."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class Summary:
     """Files of sources that can be read otherwise, each with the reason why it cannot."""
     seconds: float = 0.0
     readings: ReadingSummary | None = None
+    model_reading: ModelReadingSummary | None = None
     roles: RoleSummary = NO_ROLES
     values: ValueIndexSummary | None = None
     documents: int = 0
@@ -258,6 +262,14 @@ def read_names(run: Run) -> None:
     run.report(readings=comprehend_readings(run.state, run.environment))
 
 
+def ask_the_model(run: Run) -> None:
+    """What the user's own model reads in names, types, samples and documents, where one is to be asked."""
+    if run.settings.read_with is not None:
+        summary = read_with_model(run.state, run.environment, run.settings.read_with)
+        run.report(model_reading=summary)
+        run.problems += [("reading with a model", problem) for problem in summary.problems] if summary else []
+
+
 def propose_joins(run: Run) -> None:
     """Joins that keys declare, values show or names propose, and counters that disagree with the rows they count. Only
     tables that something new must be asked of are read."""
@@ -327,6 +339,7 @@ EVIDENCE = (
 STAGES = (
     *EVIDENCE[:-1],
     Stage("reading names", read_names),
+    Stage("reading with a model", ask_the_model),
     EVIDENCE[-1],
     Stage("realising the identities", realise_identities),
     Stage("reading rules", find_mentions_and_rules),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,7 @@ from coset.surfaces.command_line.output import cell, environment_option, json_op
 
 if TYPE_CHECKING:
     from coset.use_cases.comprehend import Summary
+    from coset.use_cases.model_reading import ReadingPlan
 
 
 @click.command(name="comprehend")
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
 @click.option(
     "--show-personal", is_flag=True, help="Keep names, e-mails and the like as they are instead of masking them."
 )
+@click.option(
+    "--read-with",
+    metavar="MODEL",
+    help="A model that says, once, what tables and columns are (models: {reader: ...}).",
+)
+@click.option("--read-budget", type=click.IntRange(1000), metavar="TOKENS", help="Tokens that reading may use.")
+@click.option("--yes", is_flag=True, help="Send what is said to the model without asking.")
 @environment_option
 @json_option
 @click.pass_context
@@ -28,6 +37,9 @@ def command(
     cluster: str | None,
     everything: bool,
     show_personal: bool,
+    read_with: str | None,
+    read_budget: int | None,
+    yes: bool,
     environment_path: str | None,
     as_json: bool,
 ) -> None:
@@ -37,13 +49,17 @@ def command(
     is kept, and the next run goes on. Exit code 1 when something could not be read; the rest is kept all the same.
     """
     from coset.evidence.work import over_cluster
+    from coset.use_cases.model_reading import DEFAULT_BUDGET, ReadWith
 
     with reporting("listing the sources") as report, opened(environment_path) as environment:
+        reader = read_with or environment.configuration.models.get("reader")
+        wish = ReadWith(reader, lambda plan: _agreed(plan, yes), read_budget or DEFAULT_BUDGET) if reader else None
         summary = environment.comprehend(
             jobs=jobs,
             everything=everything,
             mask_personal=not show_personal,
             spread=over_cluster(cluster) if cluster else None,
+            read_with=wish,
             report=report,
         )
     if as_json:
@@ -54,11 +70,31 @@ def command(
         context.exit(1)
 
 
+def _agreed(plan: ReadingPlan, yes: bool) -> bool:
+    """Say what would be sent, and ask where someone can answer."""
+    click.echo(str(plan), err=True)
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        click.echo("not sent: nobody can be asked here, give --yes", err=True)
+        return False
+    return click.confirm("Send it?", err=True)
+
+
 def _show(summary: Summary) -> None:
     click.echo(
         f"{summary.looked_at:,} of {summary.units:,} tables and families read, {summary.relations:,} relations, "
         f"{summary.seconds:.1f} s"
     )
+    if summary.readings is not None:
+        told = ", ".join(f"{reader} {count:,}" for reader, count in summary.readings.by_reader)
+        click.echo(f"{summary.readings.objects:,} tables and columns have a reading: {told}")
+    if model := summary.model_reading:
+        cost = f", ${model.cost:.2f}" if model.cost is not None else ""
+        click.echo(
+            f"{model.model} read {model.tables:,} tables and {model.columns:,} columns in {model.requests} requests, "
+            f"{model.tokens:,} tokens{cost}; it saw {model.copies} copies and {model.codes} columns of codes"
+        )
     roles, values = summary.roles, summary.values
     click.echo(
         f"{roles.objects:,} objects have roles: {roles.examined:,} looked at, "

@@ -1,0 +1,126 @@
+"""The user's own model reads the catalogue over real HTTP: what is sent, what is kept, and what a bad reply does."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from answering.wire_servers import Fail, Say, Wire
+from coset.environment.configuration import load_environment
+from coset.readings.store import ReadingStore
+from coset.state import EvidenceState
+from coset.surfaces.command_line import coset
+from coset.use_cases.comprehend import EVIDENCE, Settings, Stage, Summary, ask_the_model, comprehend, read_names
+from coset.use_cases.model_reading import ReadWith
+
+STAGES = (*EVIDENCE[:-1], Stage("reading names", read_names), Stage("reading with a model", ask_the_model))
+GOOD = """\
+T1 | customer master | one customer
+1 customer number
+2 e-mail address
+3* rating code | A good, B bad
+T2 | customer master before the move | one customer | copy of T1 backup
+1 customer number
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shop = sqlite3.connect(tmp_path / "shop.db")
+    shop.execute("CREATE TABLE kx1 (kno INTEGER PRIMARY KEY, kmail TEXT, krt TEXT)")
+    shop.execute("CREATE TABLE zx9 (kno INTEGER)")
+    for number in range(30):
+        shop.execute("INSERT INTO kx1 VALUES (?, ?, ?)", (number, f"someone{number}@example.org", "AB"[number % 2]))
+        shop.execute("INSERT INTO zx9 VALUES (?)", (number,))
+    shop.commit()
+    (tmp_path / "coset.yaml").write_text("sources: {shop: {location: shop.db, description: A shop.}}\n")
+    return tmp_path
+
+
+def read(folder: Path, model: str, *, agree: bool = True, budget: int = 100_000) -> Summary:
+    wish = ReadWith(model, lambda plan: agree, budget)
+    return comprehend(load_environment(folder), Settings(read_with=wish, spread=in_process), stages=STAGES)
+
+
+def in_process(function: Any, tasks: list[Any]) -> Iterator[tuple[Any, Any]]:
+    for task in tasks:
+        yield task, function(task)
+
+
+def readings(folder: Path) -> dict[str, str]:
+    with EvidenceState.read(load_environment(folder).state_folder) as state:
+        return {each.reference: each.name for each in ReadingStore(state).all(best=True)}
+
+
+def test_a_model_reads_once_and_its_readings_win_over_names(folder: Path) -> None:
+    with Wire(Say(GOOD)) as wire:
+        summary = read(folder, wire.url)
+        assert summary.model_reading is not None
+        assert (summary.model_reading.tables, summary.model_reading.columns) == (2, 4)
+        assert (summary.model_reading.copies, summary.model_reading.codes) == (1, 1)
+        assert "someone1@example.org" not in wire.everything
+        assert "A shop." in wire.everything
+        again = read(folder, wire.url)
+        assert again.model_reading is None
+        assert len(wire.requests) == 1
+    found = readings(folder)
+    assert found["shop/kx1"] == "customer master"
+    assert found["shop/kx1.krt"] == "rating code"
+
+
+def test_nothing_is_sent_without_agreement_or_budget(folder: Path) -> None:
+    with Wire(Say(GOOD)) as wire:
+        assert read(folder, wire.url, agree=False).model_reading is None
+        summary = read(folder, wire.url, budget=10)
+        assert not wire.requests
+    assert any("budget of 10 tokens" in problem for _, problem in summary.problems)
+
+
+def test_nonsense_and_inventions_are_told_and_nothing_is_lost(folder: Path) -> None:
+    with Wire(Say("I would be glad to help!\nT7 | planets\n1 mass\nT1 | customers\n99 invented\n2 e-mail")) as wire:
+        summary = read(folder, wire.url)
+    told = " ".join(problem for _, problem in summary.problems)
+    assert "no table T7" in told
+    assert "no column 99" in told
+    assert "1 tables of a page got no line" in told
+    assert readings(folder)["shop/kx1"] == "customers"
+    assert readings(folder)["shop/zx9.kno"]
+    with Wire(Say("T1 | backup of customers")) as wire:  # The table without a line alone is asked again.
+        read(folder, wire.url)
+        assert "kmail" not in wire.everything
+    assert readings(folder)["shop/zx9"] == "backup of customers"
+
+
+def test_a_model_that_fails_is_named_and_comprehension_goes_on(folder: Path) -> None:
+    with Wire(Fail(401, {"error": {"message": "no"}})) as wire:
+        summary = read(folder, wire.url)
+    assert any(name == "reading with a model" and "refused the key" in problem for name, problem in summary.problems)
+    assert readings(folder)["shop/kx1"]
+
+
+def run(folder: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(coset, [*arguments, "-e", str(folder)], catch_exceptions=False)
+
+
+def test_readings_are_listed_carried_as_a_file_and_a_person_wins(folder: Path) -> None:
+    with Wire(Say(GOOD)) as wire:
+        said = run(folder, "comprehend", "--read-with", wire.url, "--jobs", "1")
+        assert "nobody can be asked here" in said.output
+        assert not wire.requests
+        assert "read 2 tables" in run(folder, "comprehend", "--read-with", wire.url, "--jobs", "1", "--yes").output
+    listed = json.loads(run(folder, "readings", "kx1", "--json").output)["readings"]
+    assert {each["reader"] for each in listed} == {"model"}
+    own = folder / "own.yaml"
+    own.write_text("readings:\n- {reference: shop/kx1, name: club members}\n- {reference: shop/gone, name: nothing}\n")
+    assert "not here: shop/gone" in run(folder, "readings", "--import", str(own)).output
+    assert readings(folder)["shop/kx1"] == "club members"
+    run(folder, "comprehend", "--everything", "--jobs", "1")
+    assert readings(folder)["shop/kx1"] == "club members"
+    run(folder, "readings", "--export", str(folder / "all.yaml"))
+    assert "club members" in (folder / "all.yaml").read_text()
