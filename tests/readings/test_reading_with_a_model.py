@@ -13,11 +13,13 @@ from click.testing import CliRunner, Result
 
 from answering.wire_servers import Fail, Say, Wire
 from coset.environment.configuration import load_environment
+from coset.errors import UserError
 from coset.readings.store import ReadingStore
 from coset.state import EvidenceState
 from coset.surfaces.command_line import coset
 from coset.use_cases.comprehend import EVIDENCE, Settings, Stage, Summary, ask_the_model, comprehend, read_names
 from coset.use_cases.model_reading import ReadWith
+from coset.use_cases.readings import hand_in_page, next_page
 
 STAGES = (*EVIDENCE[:-1], Stage("reading names", read_names), Stage("reading with a model", ask_the_model))
 GOOD = """\
@@ -124,3 +126,17 @@ def test_readings_are_listed_carried_as_a_file_and_a_person_wins(folder: Path) -
     assert readings(folder)["shop/kx1"] == "club members"
     run(folder, "readings", "--export", str(folder / "all.yaml"))
     assert "club members" in (folder / "all.yaml").read_text()
+
+
+def test_an_agent_reads_pages_without_a_key(folder: Path) -> None:
+    environment = load_environment(folder)
+    comprehend(environment, Settings(spread=in_process), stages=STAGES)
+    page = next_page(environment)
+    assert page is not None
+    assert "T1 main/kx1" in page.text or "T1 kx1" in page.text
+    assert hand_in_page(environment, page.key, GOOD).read == ("shop/kx1", "shop/zx9")
+    assert next_page(environment) is None
+    with pytest.raises(UserError, match="read already"):
+        hand_in_page(environment, page.key, GOOD)
+    comprehend(environment, Settings(everything=True, spread=in_process), stages=STAGES)
+    assert readings(folder)["shop/kx1"] == "customer master"

@@ -19,7 +19,7 @@ from coset.readings.observed import ObservedEnvironment
 from coset.readings.offline import read_offline
 from coset.readings.reading import Reading
 from coset.readings.stated import Text
-from coset.readings.store import OFFLINE, SAID, ReadingStore
+from coset.readings.store import CORRECTIONS, OFFLINE, ReadingStore
 from coset.state import EvidenceState
 
 DIGEST = "readings"
@@ -47,7 +47,7 @@ def comprehend_readings(state: EvidenceState, environment: Environment) -> Readi
     if anew:
         with state.transaction():
             store.replace(read_offline(observed, texts), OFFLINE)
-            store.replace(said, SAID)
+            store.replace_said(said)
             state.set_meta(DIGEST, digest)
     best = store.all(best=True)
     counts = Counter(reading.reader for reading in best)
@@ -82,7 +82,7 @@ def said_readings(state: EvidenceState, environment: Environment) -> list[Readin
     return [
         Reading(
             said.reference, tables[said.reference], said.name, said.meaning or "", tuple(said.synonyms),
-            said.reader, 1.0 if said.reader == "person" else 0.9, "coset.corrections.yaml",
+            said.reader, 1.0 if said.reader == "person" else 0.9, CORRECTIONS,
         )
         for said in load_corrections(environment).readings
         if said.reference in tables

@@ -17,6 +17,8 @@ from coset.state import EvidenceState
 
 OFFLINE: tuple[Reader, ...] = ("comment", "document", "sql", "lexicon", "words", "abbreviations")
 SAID: tuple[Reader, ...] = ("person", "agent")
+CORRECTIONS = "coset.corrections.yaml"
+"""The source of readings that stand in the corrections file: they are what the file says now."""
 _SCHEMA = pa.schema(
     [("reference", pa.string()), ("table_reference", pa.string()), ("name", pa.string()), ("meaning", pa.string()),
      ("synonyms", pa.list_(pa.string())), ("reader", pa.string()), ("confidence", pa.float64()),
@@ -40,12 +42,18 @@ class ReadingStore:
             )
             self._insert(readings)
 
+    def replace_said(self, readings: Iterable[Reading]) -> None:
+        """Store what the corrections file says instead of what it said before."""
+        with self.state.transaction():
+            self.state.connection.execute("DELETE FROM readings WHERE source = $1", [CORRECTIONS])
+            self._insert(readings)
+
     def replace_tables(self, readings: Iterable[Reading], tables: Sequence[str], reader: Reader) -> None:
         """Store what one reader says of some tables instead of what it said of them before."""
         with self.state.transaction():
             self.state.connection.execute(
-                "DELETE FROM readings WHERE reader = $1 AND list_contains($2::VARCHAR[], table_reference)",
-                [reader, list(tables)],
+                "DELETE FROM readings WHERE reader = $1 AND source <> $3 AND list_contains($2::VARCHAR[], table_reference)",
+                [reader, list(tables), CORRECTIONS],
             )
             self._insert(readings)
 
@@ -64,12 +72,12 @@ class ReadingStore:
         """The digest with which each table was read last."""
         return {row["table_reference"]: row["digest"] for row in self.state.rows("FROM model_read")}
 
-    def keep_model_reply(self, page: Page, reply: PageReply) -> None:
+    def keep_reply(self, page: Page, reply: PageReply, reader: Reader) -> None:
         """Keep what a reply says of the tables of a page, all or nothing. Tables without a line stay to be read."""
         digests = {table.reference: digest for table, digest in zip(page.tables, page.digests, strict=True)}
         read = list(reply.read)
         with self.state.transaction():
-            self.replace_tables(reply.readings, read, "model")
+            self.replace_tables(reply.readings, read, reader)
             for table in ("model_read", "model_hints"):
                 self.state.connection.execute(
                     f"DELETE FROM {table} WHERE list_contains($1::VARCHAR[], table_reference) "

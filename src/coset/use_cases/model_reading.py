@@ -82,13 +82,18 @@ class ReadWith:
 def plan_reading(state: EvidenceState, environment: Environment, model: str) -> ReadingPlan:
     """What the model would be sent now. Sends nothing."""
     choice = parse_model(model)
+    pages = unread_pages(state, environment)
+    return ReadingPlan(choice, tuple(pages), _price(choice, pages))
+
+
+def unread_pages(state: EvidenceState, environment: Environment) -> list[Page]:
+    """The tables that neither a model nor an agent has read as they are now, in pages."""
     store = ReadingStore(state)
     copies = {copy.table for copy in state.copies() if copy.confidence >= SURE_COPY}
     personal = {row["reference"] for row in state.rows("SELECT reference FROM columns WHERE personal IS NOT NULL")}
-    pages = make_pages(
+    return make_pages(
         observe(state), texts_of(state, environment), known=store.read_by_model(), left_out=copies, personal=personal
     )
-    return ReadingPlan(choice, tuple(pages), _price(choice, pages))
 
 
 def read_with_model(state: EvidenceState, environment: Environment, wish: ReadWith) -> ModelReadingSummary | None:
@@ -118,7 +123,7 @@ async def _read(state: EvidenceState, plan: ReadingPlan, wish: ReadWith) -> Mode
             problems.append(str(error))
             break
         said = parse_reply(reply.text, page, "model", plan.model.text)
-        store.keep_model_reply(page, said)
+        store.keep_reply(page, said, "model")
         replies.append(said)
         problems += said.problems[:5]
         if len(said.read) < len(page.tables):

@@ -6,6 +6,7 @@ corrections file, where it survives the state; what a model or another reader sa
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,10 +16,12 @@ from coset.environment.corrections import add_corrections, load_corrections
 from coset.errors import UserError
 from coset.readings.comprehension import said_readings, table_of_references
 from coset.readings.files import readings_as_text, readings_from_text
+from coset.readings.pages import INSTRUCTIONS, Page, PageReply, parse_reply
 from coset.readings.reading import READERS, Reader, Reading
 from coset.readings.store import SAID, ReadingStore
 from coset.state import EvidenceState
 from coset.state.names import resolve
+from coset.use_cases.model_reading import unread_pages
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,41 @@ def hand_in_readings(environment: Environment, readings: Sequence[SaidReading]) 
     return _take(environment, found, [each.reference for each in readings if each.reference not in tables])
 
 
+@dataclass(frozen=True)
+class CataloguePage:
+    """A piece of the catalogue for an agent to read."""
+
+    key: str
+    text: str
+    """What to do, and the tables."""
+    pages_left: int
+    """How many there are with this one."""
+
+
+def next_page(environment: Environment) -> CataloguePage | None:
+    """The next tables that neither a model nor an agent has read; None when all are read."""
+    with EvidenceState.read(environment.state_folder) as state:
+        pages = unread_pages(state, environment)
+    if not pages:
+        return None
+    return CataloguePage(_key(pages[0]), f"{INSTRUCTIONS}\n\n{pages[0].text}", len(pages))
+
+
+def hand_in_page(environment: Environment, key: str, lines: str, said_by: str = "an agent") -> PageReply:
+    """Keep what an agent read on a page of `next_page`, in the lines that its text asks for."""
+    with EvidenceState.open(environment.state_folder) as state:
+        page = next((each for each in unread_pages(state, environment) if _key(each) == key), None)
+        if page is None:
+            raise UserError(f"there is no page '{key}' to be read: it is read already, or its tables changed")
+        reply = parse_reply(lines, page, "agent", said_by)
+        ReadingStore(state).keep_reply(page, reply, "agent")
+    return reply
+
+
+def _key(page: Page) -> str:
+    return hashlib.blake2b(repr((page.source, page.digests)).encode(), digest_size=6).hexdigest()
+
+
 def _take(environment: Environment, found: Sequence[Reading], unknown: Sequence[str]) -> HandedIn:
     said = [
         SaidReading(
@@ -101,5 +139,5 @@ def _take(environment: Environment, found: Sequence[Reading], unknown: Sequence[
         store = ReadingStore(state)
         for reader, readings in others.items():
             store.replace_objects(readings, reader)
-        store.replace(said_readings(state, environment), SAID)
+        store.replace_said(said_readings(state, environment))
     return HandedIn(len(found), tuple(unknown))
