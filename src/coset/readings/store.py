@@ -52,7 +52,8 @@ class ReadingStore:
         """Store what one reader says of some tables instead of what it said of them before."""
         with self.state.transaction():
             self.state.connection.execute(
-                "DELETE FROM readings WHERE reader = $1 AND source <> $3 AND list_contains($2::VARCHAR[], table_reference)",
+                "DELETE FROM readings WHERE reader = $1 AND source <> $3 "
+                "AND list_contains($2::VARCHAR[], table_reference)",
                 [reader, list(tables), CORRECTIONS],
             )
             self._insert(readings)
