@@ -9,6 +9,7 @@ other. How far each is trusted was chosen on pooled validation databases and on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ DAMPING = 10
 OPAQUE, READABLE = 0.55, 0.85
 """The share of known words in names at which the ranker is trusted least, and most."""
 LEAST_TRUST, MOST_TRUST = 0.15, 0.85
+MENTIONED, MAIN, JOINED = 0.06, 0.1, 0.3
+"""What a table gains beside its fused ranks: 0.1 for the first place of one order, half of it for the tenth."""
+LEADING = 12
 SHORTEST = 2
 
 
@@ -38,14 +42,47 @@ def trust_in_names(environment: ObservedEnvironment, is_word: Callable[[str], bo
     return LEAST_TRUST + part * (MOST_TRUST - LEAST_TRUST)
 
 
-def blended(learned: Sequence[int] | Order, lexical: Scores, trust: float, further: Scores | None = None) -> Order:
+@dataclass(frozen=True)
+class Context:
+    """What an environment says of its tables beside the question: which matter whatever is asked (`main`, 0 to 1), and
+    which join (pairs of numbers both ways, with confidences)."""
+
+    main: Scores
+    links: NDArray[np.int64]
+    confidences: Scores
+
+
+def blended(
+    learned: Sequence[int] | Order,
+    lexical: Scores,
+    trust: float,
+    context: Context | None = None,
+    mentioned: Scores | None = None,
+) -> Order:
     """All tables by their fused ranks; ties in the order of the index. What the ranker left out comes after what it
-    has. `further` is added to the fused ranks as it is."""
+    has. `mentioned` says how surely passages that the question found name a table. The less the names speak, the more
+    counts what is known whatever is asked, and that a table joins with one of the first."""
     size = len(lexical)
     fused = trust / (DAMPING + _ranks(learned, size)) + (1 - trust) / (DAMPING + _ranks_of_scores(lexical))
-    if further is not None:
-        fused = fused + further
+    if mentioned is not None:
+        fused += MENTIONED * mentioned
+    if context is not None:
+        opaque = (1 - trust) / (1 - LEAST_TRUST)
+        fused += opaque * MAIN * context.main
+        fused += opaque * JOINED * _joined(fused, context)
     return np.argsort(-fused, kind="stable")
+
+
+def _joined(fused: NDArray[np.float64], context: Context) -> NDArray[np.float64]:
+    """Of each table, the best of the first tables that it joins with."""
+    reached = np.zeros(len(fused))
+    if len(context.links):
+        first = np.zeros(len(fused), dtype=bool)
+        first[np.argsort(-fused, kind="stable")[:LEADING]] = True
+        left, right = context.links[:, 0], context.links[:, 1]
+        used = first[left]
+        np.maximum.at(reached, right[used], fused[left[used]] * context.confidences[used])
+    return reached
 
 
 def _ranks(order: Sequence[int] | Order, size: int) -> NDArray[np.float64]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-DETAILS = 4_000
+DETAILS = 6_000
 DIRECTORY = 4_000
-DOCUMENTS = 4_000
+DOCUMENTS = 6_000
 OPENED = 3_000
 """For the details of references that a reader opens afterwards."""
 RECOVERED = 2_000

@@ -205,7 +205,7 @@ def foremost(objects: StateObjects) -> list[str]:
     """Tables by how much speaks of them whatever is asked: documents that mention them, joins that lead to them."""
     weight: Counter[str] = Counter()
     for targets in objects.knowledge.mentions.values():
-        for target in {objects.table_of(reference) for reference, _ in targets}:
+        for target in {objects.table_of(mention.target) for mention in targets}:
             if target is not None:
                 weight[target] += 3
     for relation in objects.relations:

@@ -17,6 +17,8 @@ from coset.state import EvidenceState
 
 CURRENT = ("", "current")
 MOST_LABELS = 40
+GUESS = 0.3
+"""A reading of less confidence is no fact."""
 _COPY_WORDS = frozenset(
     [
         "bak",
@@ -88,6 +90,17 @@ class Section:
     titles: tuple[str, ...]
     text: str
     status: str
+    paragraphs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mention:
+    """That a paragraph of a section names a table, a column, or a source; paragraph -1 is its titles."""
+
+    target: str
+    how: str
+    confidence: float
+    paragraph: int
 
 
 @dataclass(frozen=True)
@@ -113,8 +126,8 @@ class Knowledge:
     """Of a column, (code, what it stands for)."""
     sections: tuple[Section, ...] = ()
     rules: tuple[Rule, ...] = ()
-    mentions: Mapping[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
-    """Of a section, (what it names, how surely)."""
+    mentions: Mapping[str, tuple[Mention, ...]] = field(default_factory=dict)
+    """Of a section, what it names."""
 
     @cached_property
     def copies_of(self) -> Counter[str]:
@@ -146,6 +159,7 @@ def knowledge_of(state: EvidenceState) -> Knowledge:
             row["confidence"] or 0.0,
         )
         for row in rows("best_readings", "SELECT * FROM best_readings ORDER BY reference")
+        if (row["confidence"] or 0.0) >= GUESS or row["reader"] == "person"
     }  # fmt: skip
     copies: dict[str, str | None] = {
         row["table_reference"]: row["original_reference"]
@@ -155,6 +169,7 @@ def knowledge_of(state: EvidenceState) -> Knowledge:
         Section(
             row["reference"], row["document"] or "", row["source"] or "", tuple(row["title_path"] or ()),
             row["text"] or "", "" if row["status"] in (None, *CURRENT) else row["status"],
+            tuple(row.get("paragraphs") or ()),
         )
         for row in rows("sections", "SELECT * FROM sections ORDER BY document, position, reference")
     ]  # fmt: skip
@@ -172,9 +187,7 @@ def knowledge_of(state: EvidenceState) -> Knowledge:
         _labels(rows("code_labels", "SELECT code_reference, code, label FROM code_labels ORDER BY ALL")),
         tuple(sections),
         tuple(rules),
-        _mentions(
-            rows("mentions", "SELECT section_reference, target_reference, confidence FROM mentions ORDER BY ALL")
-        ),
+        _mentions(rows("mentions", "SELECT * FROM mentions ORDER BY ALL")),
     )
 
 
@@ -225,8 +238,10 @@ def _labels(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[tuple[str, str
     return {column: tuple(own.items()) for column, own in found.items()}
 
 
-def _mentions(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[tuple[str, float], ...]]:
-    found: dict[str, list[tuple[str, float]]] = defaultdict(list)
+def _mentions(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Mention, ...]]:
+    found: dict[str, list[Mention]] = defaultdict(list)
     for row in rows:
-        found[row["section_reference"]].append((row["target_reference"], row["confidence"] or 0.0))
+        found[row["section_reference"]].append(
+            Mention(row["target_reference"], row["how"] or "", row["confidence"] or 0.0, row.get("paragraph", -1))
+        )
     return {section: tuple(targets) for section, targets in found.items()}

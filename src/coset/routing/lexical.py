@@ -28,6 +28,10 @@ NAME, READING, MEANING, COMMENT, COLUMN, VALUE, SENTENCE = 3.0, 3.0, 2.0, 1.5, 1
 MOST_VALUES = 8
 LENT, MOST_LENT, PASSAGES = 0.35, 40, 3
 """What words of a passage weigh beside the question's own, how many of them, and of how many passages."""
+NAMED = 0.5
+DESCRIBED, DOCUMENTED, RULED = 0.5, 0.4, 1.0
+"""What it counts whatever is asked that a description of its source, or a general rule, names a table."""
+_SENTENCES = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#]|\d+[.)]) )")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NAME = re.compile(r"[^\W]+(?:[.\-$#][^\W]+)*")
 
@@ -63,7 +67,7 @@ class WeightedWords:
 
 @dataclass(frozen=True)
 class Passages:
-    """Sections of documents by what they say, each with the tables that it names."""
+    """Paragraphs of documents by what they say, each with its section and the tables that it names."""
 
     references: tuple[str, ...]
     words: WeightedWords
@@ -93,6 +97,7 @@ class LexicalIndex:
         texts = _texts(state, objects, tables)
         self.words = WeightedWords(texts)
         self.passages = _passages(objects)
+        self.main = _main_tables(objects)
 
     def find(self, question: str) -> LexicalHits:
         own = dict.fromkeys(stems_of(question), 1.0)
@@ -193,20 +198,53 @@ def _table_names(objects: StateObjects) -> dict[str, list[str]]:
 
 
 def _passages(objects: StateObjects) -> Passages:
-    current = [section for section in objects.knowledge.sections if not section.status]
+    """Every paragraph that is in force, under the titles of its section."""
+    references, stems, targets = [], [], []
     names = _table_names(objects)
-    stems = tuple(stems_of(" ".join((*section.titles, section.text))) for section in current)
-    targets = []
-    for section in current:
-        own: dict[str, float] = {}
-        for reference, confidence in objects.knowledge.mentions.get(section.reference, ()):
-            table = objects.table_of(reference)
-            if table is not None:
-                own[table] = max(own.get(table, 0.0), confidence)
-        if section.reference not in objects.knowledge.mentions:
-            for word in _NAME.findall(section.text):
-                for table in names.get(word.lower(), ()):
-                    own[table] = max(own.get(table, 0.0), 0.5)
-        targets.append(tuple(sorted(own.items())))
+    for section in objects.knowledge.sections:
+        if section.status:
+            continue
+        mentions = objects.knowledge.mentions.get(section.reference, ())
+        titles = " ".join(section.titles)
+        for number, text in enumerate(section.paragraphs or _SENTENCES.split(section.text)):
+            own: dict[str, float] = {}
+            for mention in mentions:
+                if mention.paragraph in (number, -1) and (table := _original(objects, mention.target)):
+                    own[table] = max(own.get(table, 0.0), mention.confidence)
+            for word in _NAME.findall(text) if not mentions else ():
+                own |= dict.fromkeys(names.get(word.lower(), ()), NAMED)
+            references.append(section.reference)
+            stems.append(stems_of(f"{titles} {text}"))
+            targets.append(tuple(sorted(own.items())))
     words = WeightedWords([dict.fromkeys(own, 1.0) for own in stems])
-    return Passages(tuple(section.reference for section in current), words, stems, tuple(targets))
+    return Passages(tuple(references), words, tuple(stems), tuple(targets))
+
+
+def _original(objects: StateObjects, reference: str) -> str | None:
+    table = objects.table_of(reference)
+    return objects.knowledge.original(table) if table is not None else None
+
+
+def _main_tables(objects: StateObjects) -> dict[str, float]:
+    """Tables that matter whatever is asked: those that descriptions of sources name, and those of general rules."""
+    names = _table_names(objects)
+    found: dict[str, float] = {}
+    for document in objects.source_documents:
+        if document.kind in ("description", "hint"):
+            for word in _NAME.findall(document.text):
+                found |= dict.fromkeys(names.get(word.lower(), ()), DESCRIBED)
+    for section in objects.knowledge.sections:
+        for mention in objects.knowledge.mentions.get(section.reference, ()) if not section.status else ():
+            table = _original(objects, mention.target)
+            if table is not None and mention.how == "name":
+                found[table] = max(found.get(table, 0.0), DOCUMENTED)
+    for rule in objects.knowledge.rules:
+        if rule.is_general and not rule.status:
+            sections = objects.knowledge.mentions.get(rule.section, ())
+            sure = {mention.target for mention in sections if mention.how == "name"}
+            for reference in rule.about:
+                table = _original(objects, reference)
+                if table is not None:
+                    worth = RULED if reference in sure else RULED / 2
+                    found[table] = max(found.get(table, 0.0), worth)
+    return found

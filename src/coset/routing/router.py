@@ -8,7 +8,7 @@ since. Knows no language model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,13 +18,13 @@ from coset.errors import UserError
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.identities.model import load_model
 from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
-from coset.routing.blending import blended
+from coset.routing.blending import Context, blended
 from coset.routing.budgets import DETAILS, OPENED, Budget
 from coset.routing.choice import ChoiceSettings, Selection, choose
 from coset.routing.explanation import Explanation
 from coset.routing.index import RoutingIndex, Vectors
 from coset.routing.index_store import load_index
-from coset.routing.lexical import LexicalHits, LexicalIndex
+from coset.routing.lexical import LexicalIndex
 from coset.routing.model import RoutingModel, load_routing_model
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.question import encode_question
@@ -42,8 +42,8 @@ ORDERED = 400
 EXPLAINED = 20
 SURE_TRUST = 0.6
 """From this trust in names on, the ranker's probabilities are taken as they are."""
-MENTIONED = 0.03
-"""What a table gains that the best passage names: about as much as from place 20 to place 5 of an order."""
+BELIEVED = 0.5
+"""Joins of less confidence lead nowhere."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,7 @@ class Router:
             self.index: RoutingIndex = load_index(state, self.model.encoder, self.model.name)
             self.anchors = AnchorIndex.load(state)
             self.lexical = LexicalIndex(state, self.objects, self.index.tables)
+        self.context = self._context()
         roles = role_words(self.inventory, self.objects.played)
         self.vocabulary = Vocabulary(self.index, self.model.encoder, roles)
 
@@ -168,7 +169,9 @@ class Router:
         ranked_by = demand if self.model.ranks_by_demand else None
         ranking = self.model.ranker.rank(candidates(encoded, ranked_by, found.anchors, self.index), self.index)
         hits = self.lexical.find(question)
-        order = blended(ranking.best_tables(), hits.lent, self.index.trust, self._named_by_passages(hits))
+        order = blended(
+            ranking.best_tables(), hits.lent, self.index.trust, self.context, self._numbered(hits.mentioned)
+        )
         # Where names do not speak, the ranker's scores are guesses: they choose nothing by themselves.
         belief = min(1.0, self.index.trust / SURE_TRUST)
         tables = {
@@ -186,14 +189,27 @@ class Router:
         selection = choose(demand, anchors, scores, self.objects, self.inventory, self.settings)
         return _Request(demand, found, scores, anchors, selection)
 
-    def _named_by_passages(self, hits: LexicalHits) -> Vectors:
-        """What tables gain that the passages name which the question found."""
-        gain = np.zeros(len(self.index.tables), dtype=np.float32)
-        for table, share in hits.mentioned.items():
-            number = self.index.table_numbers.get(table)
-            if number is not None:
-                gain[number] = MENTIONED * share
-        return gain
+    def _numbered(self, by_table: Mapping[str, float]) -> Vectors:
+        """Numbers of tables in the order of the index."""
+        found = np.zeros(len(self.index.tables), dtype=np.float32)
+        for table, number in by_table.items():
+            if table in self.index.table_numbers:
+                found[self.index.table_numbers[table]] = number
+        return found
+
+    def _context(self) -> Context:
+        numbers = self.index.table_numbers
+        joins = [
+            (numbers[relation.left_table], numbers[relation.right_table], relation.confidence)
+            for relation in self.objects.relations
+            if relation.confidence >= BELIEVED and relation.left_table in numbers and relation.right_table in numbers
+        ]
+        both = [(left, right) for left, right, _ in joins] + [(right, left) for left, right, _ in joins]
+        return Context(
+            self._numbered(self.lexical.main),
+            np.array(both, dtype=np.int64).reshape(-1, 2),
+            np.array([confidence for *_, confidence in joins] * 2, dtype=np.float32),
+        )
 
     def _strongest_demand(self, demand: Demand) -> tuple[tuple[str, str, float], ...]:
         found = [
