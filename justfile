@@ -1,0 +1,47 @@
+# The chores. `just` lists them; `just check` before you hand in. Install: https://just.systems
+
+_default:
+    @just --list
+
+# Install coset with all that developing needs, and the hooks that run before a commit.
+setup:
+    pip install -e '.[dev]' -c constraints.txt
+    pre-commit install
+
+# Lint and format.
+lint:
+    ruff check --fix .
+    ruff format .
+
+# Types.
+types:
+    mypy
+
+# The tests of a folder or file; all of them without one.
+test *paths:
+    python -m pytest -n 2 {{paths}}
+
+# How much of the code the tests run, by file.
+coverage *paths:
+    python -m pytest -n 2 --cov --cov-report=term --cov-report=html {{paths}}
+
+# What CI runs, from a clean virtual environment.
+check:
+    .ci/run
+
+# The command reference and the figures of the documentation.
+docs:
+    python docs/command_reference.py > docs/command-line.md
+    python docs/figures.py
+
+# Screenshots of the web page at 1280 and 390 pixels.
+screenshots:
+    python docs/screenshots.py
+
+# The versions that CI installs, renewed to those of this virtual environment.
+constraints:
+    pip freeze --exclude-editable | grep -v "^coset" > constraints.txt
+
+# The demo company, made and asked.
+demo:
+    coset demo
