@@ -142,6 +142,16 @@ class InPlace:
     paths: tuple[Path, ...] = ()
 
 
+@dataclass(frozen=True)
+class WrittenQuery:
+    """A statement that people wrote and the source keeps: the definition of a view, or one of its log."""
+
+    name: str
+    text: str
+    schema: str | None = None
+    origin: Literal["view", "log", "file", "dbt"] = "view"
+
+
 class Source(ABC):
     """One database, dump or folder of files, opened read-only. Methods raise `SourceUnreachable` with the reason."""
 
@@ -188,6 +198,10 @@ class Source(ABC):
     def readable_places(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
         """The files and the folders that `in_place` may name: what DuckDB must be allowed to read for it."""
         return (), ()
+
+    def written_queries(self) -> list[WrittenQuery]:
+        """Statements that people wrote and the source keeps; those it does not show are left out."""
+        return []
 
     def close(self) -> None:
         """Let go of every connection and lock. May be called twice."""

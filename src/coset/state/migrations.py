@@ -238,6 +238,24 @@ def model_readings(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def written_sql(connection: duckdb.DuckDBPyConnection) -> None:
+    """SQL that people wrote, and what it does with which columns."""
+    connection.execute(
+        """
+        CREATE TABLE written_sql (
+            reference VARCHAR, source VARCHAR, origin VARCHAR, name VARCHAR, text VARCHAR, tables VARCHAR[],
+            problem VARCHAR
+        );
+        CREATE TABLE sql_uses (
+            statement VARCHAR, source VARCHAR, kind VARCHAR, columns VARCHAR[], others VARCHAR[], text VARCHAR,
+            name VARCHAR
+        );
+        COMMENT ON TABLE written_sql IS 'Views, .sql files, dbt models, logged statements, and the tables they use.';
+        COMMENT ON TABLE sql_uses IS 'join: columns equal others; filter: a condition; formula: what is computed.';
+        """
+    )
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -250,6 +268,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     documents_read,
     readings,
     model_readings,
+    written_sql,
 )
 
 

@@ -32,6 +32,7 @@ from coset.evidence.documents.stage import comprehend_documents
 from coset.evidence.examine import Examination, Examined, batches, examine, with_problem
 from coset.evidence.reading import JoinableTable, forget_samples, make_unit_readable, open_connection
 from coset.evidence.work import Spread, over_processes
+from coset.evidence.written_sql import comprehend_written_sql
 from coset.identities.comprehension import RoleSummary, comprehend_identities
 from coset.identities.corrections import mirror_corrections
 from coset.identities.inventory import load_inventory
@@ -270,6 +271,13 @@ def ask_the_model(run: Run) -> None:
         run.problems += [("reading with a model", problem) for problem in summary.problems] if summary else []
 
 
+def read_queries(run: Run) -> None:
+    """SQL that people wrote: views, files named under `queries:`, dbt manifests, logs."""
+    tables_of = {name: listing.tables for name, listing in run.catalogue.listings.items() if not listing.problem}
+    sources = {name: run.catalogue.sources[name] for name in tables_of}
+    run.problems += comprehend_written_sql(run.state, sources, tables_of)
+
+
 def propose_joins(run: Run) -> None:
     """Joins that keys declare, values show or names propose, and counters that disagree with the rows they count. Only
     tables that something new must be asked of are read."""
@@ -333,6 +341,7 @@ EVIDENCE = (
     Stage("reading tables", examine_tables),
     Stage("reading corrections", read_corrections),
     Stage("reading documents", read_documents),
+    Stage("reading queries", read_queries),
     Stage("finding copies", find_table_copies),
     Stage("finding relations", propose_joins),
 )

@@ -28,7 +28,16 @@ import duckdb
 
 from coset.environment.confined_duckdb import open_database
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan, scan_to_sql
-from coset.environment.source import Column, ForeignKey, InPlace, Source, SourceSettings, Table, unique_names
+from coset.environment.source import (
+    Column,
+    ForeignKey,
+    InPlace,
+    Source,
+    SourceSettings,
+    Table,
+    WrittenQuery,
+    unique_names,
+)
 from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished
 from coset.sql_text import identifier
 
@@ -98,6 +107,19 @@ class DuckDBFile(Source):
                 connection.close()
             self._listing = (fingerprint, tables)
         return list(self._listing[1])
+
+    def written_queries(self) -> list[WrittenQuery]:
+        connection = self._connect()
+        try:
+            rows = connection.execute(
+                "SELECT view_name, sql, schema_name FROM duckdb_views() "
+                "WHERE NOT internal AND database_name = current_database() ORDER BY ALL"
+            ).fetchall()
+        except duckdb.Error as error:
+            raise self._explain(error, "the views") from None
+        finally:
+            connection.close()
+        return [WrittenQuery(*row) for row in rows if row[1]]
 
     def read(self, table: Table, scan: Scan = EVERYTHING) -> pa.RecordBatchReader:
         import pyarrow as pa

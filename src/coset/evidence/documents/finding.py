@@ -78,20 +78,27 @@ def find_documents(environment: Environment) -> Found:
     return Found(tuple(some), tuple(problems))
 
 
-def expand(entries: Iterable[str], problems: list[tuple[str, str]], *, quietly: bool = False) -> list[Path]:
-    """The files that entries name. What an entry names itself is taken whatever its ending."""
+def expand(
+    entries: Iterable[str], problems: list[tuple[str, str]], *, quietly: bool = False, endings: tuple[str, ...] = ()
+) -> list[Path]:
+    """The files that entries name, of folders and patterns those that are documents (or have one of the endings). What
+    an entry names itself is taken whatever its ending."""
+
+    def wanted(path: Path) -> bool:
+        return path.suffix.lower() in endings if endings else _is_document(path, DBT)
+
     found: list[Path] = []
     for entry in entries:
         if Path(entry).name.startswith("!") or "/!" in entry:
             continue
         path = Path(entry)
         if path.is_dir():
-            matches = list(_below(path))
+            matches = sorted(each for each in path.rglob("*") if wanted(each)) if endings else list(_below(path))
         elif path.is_file():
             matches = [path]
         else:
             every = sorted(Path(match) for match in glob.glob(entry, recursive=True))
-            matches = [each for each in every if each.is_file() and _is_document(each, DBT)]
+            matches = [each for each in every if each.is_file() and wanted(each)]
             matches += [each for folder in every if folder.is_dir() and "**" not in entry for each in _below(folder)]
         if not matches and not quietly:
             problems.append((entry, "there is no such document"))

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Scan
-from coset.environment.source import Source, SourceSettings, Table
+from coset.environment.source import Source, SourceSettings, Table, WrittenQuery
 from coset.environment.sources.mysql.catalog import list_tables, schema_names
 from coset.environment.sources.mysql.columns import arrow_type, averages, to_arrow
 from coset.environment.sources.mysql.connection import (
@@ -83,6 +83,14 @@ class MySQL(Source):
             return None
         database = self._database_of(table)
         return self._ask(lambda connection: self._token(connection, table, database), table)
+
+    def written_queries(self) -> list[WrittenQuery]:
+        sql = (
+            "SELECT table_name, view_definition, table_schema FROM information_schema.views "
+            "WHERE table_schema NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')"
+        )
+        rows = self._ask(lambda connection: fetch(connection, sql))
+        return [WrittenQuery(name or "", text, schema) for name, text, schema in rows if text]
 
     def read(self, table: Table, scan: Scan = EVERYTHING) -> pa.RecordBatchReader:
         import pyarrow as pa

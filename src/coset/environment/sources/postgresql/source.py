@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, ClassVar
 from typing import Any as AnyValue
 
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, All, Any, Condition, Operation, Scan
-from coset.environment.source import Source, SourceSettings, Table
+from coset.environment.source import Source, SourceSettings, Table, WrittenQuery
 from coset.environment.sources.postgresql.catalog import NativeColumn, exposed_schemas, list_tables, native_columns
 from coset.environment.sources.postgresql.connection import Connections, Stream, sqlstate, vanished
 from coset.environment.sources.postgresql.statements import (
@@ -81,6 +81,18 @@ SELECT count(*), bool_or(m.relkind IN ('v', 'f')), current_setting('track_counts
 FROM tree JOIN pg_catalog.pg_class m USING (oid)
 """
 
+VIEWS = """
+SELECT viewname, definition, schemaname FROM pg_catalog.pg_views
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema') AND definition IS NOT NULL
+UNION ALL SELECT matviewname, definition, schemaname FROM pg_catalog.pg_matviews ORDER BY 3, 1
+"""
+
+LOG = """
+SELECT 'statement ' || s.queryid, s.query FROM pg_stat_statements s JOIN pg_catalog.pg_database d ON d.oid = s.dbid
+WHERE d.datname = current_database() AND s.query ~* '^\\s*(select|with)\\M' AND length(s.query) < 20000
+ORDER BY s.calls DESC LIMIT 500
+"""
+
 
 class PostgreSQL(Source):
     kind: ClassVar[str] = "postgresql"
@@ -102,6 +114,14 @@ class PostgreSQL(Source):
         if unknowable or not (counts or replayed):
             return None
         return " ".join(str(part) for part in ([replayed] if replayed else []) + parts)
+
+    def written_queries(self) -> list[WrittenQuery]:
+        found = [WrittenQuery(name, text, schema) for name, text, schema in self._connections.rows(VIEWS)]
+        try:
+            found += [WrittenQuery(name, text, None, "log") for name, text in self._connections.rows(LOG)]
+        except CosetError:
+            pass  # The log is an extension that most servers lack, or may not be read.
+        return found
 
     def read(self, table: Table, scan: Scan = EVERYTHING) -> pa.RecordBatchReader:
         import pyarrow as pa

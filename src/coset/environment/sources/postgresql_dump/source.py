@@ -17,7 +17,8 @@ How values become Arrow is in `types`, the file format in `index` and `rows`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from coset.environment.scan import EVERYTHING, Operation, Scan
-from coset.environment.source import Column, ForeignKey, Source, SourceSettings, Table, unique_names
+from coset.environment.source import Column, ForeignKey, Source, SourceSettings, Table, WrittenQuery, unique_names
 from coset.environment.sources.postgresql_dump.definitions import ColumnDefinition, PgType
 from coset.environment.sources.postgresql_dump.file import BLOCK_BYTES, Cursor, DumpFile, Unreadable
 from coset.environment.sources.postgresql_dump.index import (
@@ -87,6 +88,13 @@ class PostgreSQLDump(Source):
 
     def change_token(self, table: Table) -> str | None:
         return self.fingerprint()
+
+    def written_queries(self) -> list[WrittenQuery]:
+        try:
+            with self.settings.path.open(encoding="utf-8", errors="replace") as lines:
+                return list(_views(lines))
+        except OSError as error:
+            raise SourceUnreachable(self.settings.name, f"cannot be read ({error.strerror})") from None
 
     def read(self, table: Table, scan: Scan = EVERYTHING) -> pa.RecordBatchReader:
         listed = self._current().get((table.schema, table.name))
@@ -352,3 +360,30 @@ def _foreign_keys(
         ours = _names(own, reference.columns)
         if ours and len(ours) == len(theirs):
             yield ForeignKey(ours, schemas[key[0]], names[key], theirs)
+
+
+_VIEW = re.compile(
+    r"CREATE (?:OR REPLACE )?(?:MATERIALIZED )?VIEW (?:(?P<schema>\w+|\"[^\"]+\")\.)?(?P<name>\w+|\"[^\"]+\")",
+    re.IGNORECASE,
+)
+_LONGEST_VIEW = 10_000
+
+
+def _views(lines: Iterable[str]) -> Iterator[WrittenQuery]:
+    """The definitions of views among the statements of a dump; rows of COPY are passed by."""
+    copying, view, text = False, None, []
+    for line in lines:
+        if copying:
+            copying = line.rstrip("\n") != "\\."
+        elif view is not None:
+            text.append(line)
+            if line.rstrip().endswith(";") or len(text) > _LONGEST_VIEW:
+                yield WrittenQuery(view["name"].strip('"'), "".join(text), (view["schema"] or "public").strip('"'))
+                view = None
+        elif line.startswith("COPY ") and "FROM stdin" in line:
+            copying = True
+        elif (view := _VIEW.match(line)) is not None:
+            text = [line]
+            if line.rstrip().endswith(";"):
+                yield WrittenQuery(view["name"].strip('"'), line, (view["schema"] or "public").strip('"'))
+                view = None

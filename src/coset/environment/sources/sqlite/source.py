@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan, family
-from coset.environment.source import Source, SourceSettings, Table
+from coset.environment.source import Source, SourceSettings, Table, WrittenQuery
 from coset.environment.sources.sqlite.columns import NOT_UTF8
 from coset.environment.sources.sqlite.connection import LONGEST_VALUE, Clock, Connection
 from coset.environment.sources.sqlite.listing import Listing
@@ -98,6 +98,18 @@ class SQLiteFile(Source):
                 connection.close()
             self._listing = (fingerprint, tables)
         return list(self._listing[1])
+
+    def written_queries(self) -> list[WrittenQuery]:
+        connection = self._connect()
+        try:
+            rows = connection.execute(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'view' ORDER BY name"
+            ).fetchall()
+        except sqlite3.Error as error:
+            raise self._explain(error, "the views") from None
+        finally:
+            connection.close()
+        return [WrittenQuery(_text(name), _text(sql)) for name, sql in rows if sql]
 
     def read(self, table: Table, scan: Scan = EVERYTHING) -> pa.RecordBatchReader:
         import pyarrow as pa
@@ -313,3 +325,7 @@ def _file_problem(error: OSError) -> str:
     if isinstance(error, PermissionError):
         return "may not be read with your permissions"
     return f"cannot be read ({error.strerror})"
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value

@@ -1,0 +1,334 @@
+"""SQL that people wrote, as evidence: which tables it uses, how it joins them, what it filters, what it computes.
+
+In: views of the sources, `.sql` files and dbt manifests named under `queries:`. Out: rows of `written_sql` and
+`sql_uses`, with references instead of aliases. A statement that cannot be parsed is kept with its problem; what is
+computed in a subquery or CTE is not traced further down. Nothing is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from coset.environment.source import Source, Table, WrittenQuery
+from coset.errors import CosetError
+from coset.evidence.documents.finding import expand
+from coset.state import EvidenceState
+from coset.state.inserting import insert_rows
+from coset.state.objects import Reference
+from coset.state.rows import document
+
+MOST_STATEMENTS = 5_000
+LONGEST_STATEMENT = 200_000
+MOST_FILE_BYTES = 50_000_000
+DIALECTS = {"postgresql": "postgres", "postgresql_dump": "postgres", "mysql": "mysql", "sqlite": "sqlite"}
+
+UseKind = Literal["join", "filter", "formula"]
+
+
+@dataclass(frozen=True)
+class SqlUse:
+    """One thing that a statement does. `join`: `columns` equal `others`, as `text` says; `filter`: a condition on
+    `columns`; `formula`: `columns` computed to what the statement calls `name`."""
+
+    kind: UseKind
+    columns: tuple[str, ...]
+    text: str
+    others: tuple[str, ...] = ()
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Analysis:
+    tables: tuple[str, ...]
+    uses: tuple[SqlUse, ...]
+    problem: str | None = None
+
+
+class KnownTables:
+    """The tables that a statement of one source can name: its own, and with the name of their source all others."""
+
+    def __init__(self, source: str, tables: Mapping[str, Sequence[Table]]) -> None:
+        self._by_name: dict[tuple[str, ...], list[tuple[Reference, Table]]] = {}
+        for owner, several in tables.items():
+            for table in several:
+                found = (Reference(owner, table.schema, table.name), table)
+                schema = () if table.schema is None else (table.schema.lower(),)
+                name = table.name.lower()
+                ways = {(owner.lower(), *schema, name), (owner.lower(), name)}
+                ways |= {(*schema, name), (name,)} if owner == source else set()
+                for way in ways:
+                    self._by_name.setdefault(way, []).append(found)
+
+    def find(self, *parts: str) -> tuple[Reference, Table] | None:
+        """The table of this name, where it is one; longer names may begin with a database that is not ours."""
+        written = tuple(part.lower() for part in parts if part)
+        for start in range(len(written)):
+            found = self._by_name.get(written[start:], [])
+            if len(found) == 1 or (found and len(written) == 1 and found[0][1].schema in {None, "public", "main"}):
+                return found[0]
+        return None
+
+
+def analyse(text: str, known: KnownTables, dialect: str | None) -> Analysis:
+    """What a statement uses and does."""
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    if len(text) > LONGEST_STATEMENT:
+        return Analysis((), (), f"is longer than {LONGEST_STATEMENT:,} characters")
+    try:
+        tree = sqlglot.parse_one(without_templates(text), dialect=dialect)
+    except (SqlglotError, RecursionError, ValueError) as error:
+        return Analysis((), (), f"cannot be parsed: {str(error).splitlines()[0][:200]}")
+    query = tree.find(exp.Query) if tree is not None else None
+    if query is None:
+        return Analysis((), (), "holds no query")
+    tables: dict[str, None] = {}
+    uses: dict[SqlUse, None] = {}
+    try:
+        for select in query.find_all(exp.Select):
+            places = _places(select, known)
+            tables |= {str(reference): None for reference, _ in places.values()}
+            uses |= dict.fromkeys(_uses(select, places))
+    except (SqlglotError, RecursionError) as error:
+        return Analysis(tuple(tables), tuple(uses), f"cannot be followed: {str(error).splitlines()[0][:200]}")
+    return Analysis(tuple(tables), tuple(uses))
+
+
+Places = dict[str, tuple[Reference, Table]]
+
+
+def _places(select: Any, known: KnownTables) -> Places:
+    """The tables of the environment behind the names that a SELECT gives them; its own CTEs are none."""
+    from sqlglot import exp
+
+    hidden = {each.alias.lower() for each in select.root().find_all(exp.CTE)}
+    found: Places = {}
+    for table in select.find_all(exp.Table):
+        if table.find_ancestor(exp.Select) is not select or (table.name.lower() in hidden and not table.db):
+            continue
+        if place := known.find(table.catalog, table.db, table.name):
+            found[table.alias_or_name.lower()] = place
+    return found
+
+
+def _uses(select: Any, places: Places) -> Iterator[SqlUse]:
+    from sqlglot import exp
+
+    if not places:
+        return
+    conditions = [select.args["where"].this] if select.args.get("where") else []
+    for join in select.find_all(exp.Join):
+        if join.find_ancestor(exp.Select) is select:
+            conditions += [join.args["on"]] if join.args.get("on") else []
+            yield from _using(join, places)
+    for condition in conditions:
+        condition = condition.unnest()
+        for part in condition.flatten() if isinstance(condition, exp.And) else [condition]:
+            if not part.find(exp.Query):
+                yield from _condition(part.unnest(), places)
+    for projection in select.expressions:
+        computed = projection.unalias()
+        columns = _columns(computed, places)
+        if columns and not isinstance(computed, exp.Column) and not computed.find(exp.Query):
+            name = projection.alias or None
+            yield SqlUse("formula", tuple(dict.fromkeys(columns.values())), computed.sql(dialect="duckdb"), name=name)
+
+
+def _condition(part: Any, places: Places) -> Iterator[SqlUse]:
+    from sqlglot import exp
+
+    columns = _columns(part, places)
+    if not columns:
+        return
+    text = part.sql(dialect="duckdb")
+    if isinstance(part, exp.EQ):
+        left, right = _columns(part.left, places), _columns(part.right, places)
+        if left and right and not {_owner(each) for each in left.values()} & {_owner(each) for each in right.values()}:
+            yield SqlUse("join", tuple(left.values()), text, tuple(right.values()))
+            return
+    if len({_owner(each) for each in columns.values()}) == 1:
+        yield SqlUse("filter", tuple(dict.fromkeys(columns.values())), text)
+
+
+def _using(join: Any, places: Places) -> Iterator[SqlUse]:
+    for name in (each.name for each in join.args.get("using") or ()):
+        owners = [reference for alias in places if (reference := _column(name, alias, places))]
+        if len(owners) == 2:
+            yield SqlUse("join", (owners[0],), f"USING ({name})", (owners[1],))
+
+
+def _columns(expression: Any, places: Places) -> dict[str, str]:
+    from sqlglot import exp
+
+    found = {}
+    for column in expression.find_all(exp.Column):
+        if reference := _column(column.name, column.table.lower(), places):
+            found[column.sql()] = reference
+    return found
+
+
+def _column(name: str, alias: str, places: Places) -> str | None:
+    """The reference of a column; without an alias, of the one table that has it."""
+    candidates = [places[alias]] if alias in places else ([] if alias else list(places.values()))
+    found = [
+        str(Reference(reference.source, reference.schema, reference.table, (column.name,)))
+        for reference, table in candidates
+        for column in table.columns
+        if column.name.lower() == name.lower()
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _owner(reference: str) -> str:
+    return reference.rsplit(".", 1)[0]
+
+
+def without_templates(text: str) -> str:
+    """A dbt model as SQL: `ref` and `source` as the tables they name, other templates left out."""
+    if "{" not in text:
+        return text
+    text = re.sub(r"\{\{\s*ref\(\s*(?:['\"][^'\"]+['\"]\s*,\s*)?['\"]([^'\"]+)['\"]\s*\)\s*\}\}", r"\1", text)
+    text = re.sub(r"\{\{\s*source\(\s*['\"]([^'\"]+)['\"]\s*,\s*['\"]([^'\"]+)['\"]\s*\)\s*\}\}", r"\1.\2", text)
+    text = re.sub(r"\{[%#].*?[%#]\}", " ", text, flags=re.DOTALL)
+    return re.sub(r"\{\{.*?\}\}", "NULL", text, flags=re.DOTALL)
+
+
+def statements_of_file(path: Path) -> Iterator[WrittenQuery]:
+    """The queries of a `.sql` file, each named by its place."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    parts = [part for part in re.split(r";\s*(?:\n|$)", text) if re.search(r"\b(select|with)\b", part, re.IGNORECASE)]
+    for number, part in enumerate(parts, start=1):
+        yield WrittenQuery(path.name if len(parts) == 1 else f"{path.name}#{number}", part, None, "file")
+
+
+@dataclass(frozen=True)
+class DbtProject:
+    """What a dbt manifest says: its models' SQL, descriptions (table, column or None, text), and relationships
+    (table, column, table, column)."""
+
+    queries: tuple[WrittenQuery, ...] = ()
+    descriptions: tuple[tuple[str, str | None, str], ...] = ()
+    relationships: tuple[tuple[str, str, str, str], ...] = ()
+
+
+def read_manifest(path: Path) -> DbtProject:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    nodes = {**content.get("sources", {}), **content.get("nodes", {})}
+    names = {key: str(node.get("alias") or node.get("identifier") or node.get("name")) for key, node in nodes.items()}
+    queries, descriptions, relationships = [], [], []
+    for key, node in nodes.items():
+        sql = node.get("compiled_code") or node.get("compiled_sql") or node.get("raw_code") or node.get("raw_sql")
+        if node.get("resource_type") == "model" and sql:
+            queries.append(WrittenQuery(names[key], str(sql), node.get("schema"), "dbt"))
+        if node.get("description"):
+            descriptions.append((names[key], None, str(node["description"])))
+        for column in (node.get("columns") or {}).values():
+            if column.get("description"):
+                descriptions.append((names[key], str(column["name"]), str(column["description"])))
+        test = node.get("test_metadata") or {}
+        if test.get("name") == "relationships":
+            given = test.get("kwargs") or {}
+            others = [names[each] for each in (node.get("depends_on") or {}).get("nodes", ()) if each in names]
+            left = names.get(str(node.get("attached_node")), others[0] if others else "")
+            right = next((each for each in others if each != left), left)
+            column = node.get("column_name") or given.get("column_name")
+            if left and column and given.get("field"):
+                relationships.append((left, str(column), right, str(given["field"])))
+    return DbtProject(tuple(queries), tuple(descriptions), tuple(relationships))
+
+
+def comprehend_written_sql(
+    state: EvidenceState, sources: Mapping[str, Source], tables: Mapping[str, Sequence[Table]]
+) -> list[tuple[str, str]]:
+    """Bring `written_sql` and `sql_uses` up to date. Answers with what could not be read."""
+    problems: list[tuple[str, str]] = []
+    for name, source in sources.items():
+        queries, projects = _queries(name, source, problems)
+        known = KnownTables(name, tables)
+        # The stage of documents writes them anew each time.
+        insert_rows(state.connection, "documents", [row for each in projects for row in _described(each, known)])
+        shape = [[each.schema, each.name, [column.name for column in each.columns]] for each in tables.get(name, ())]
+        digest = hashlib.sha256(json.dumps([shape, [str(each) for each in (*queries, *projects)]]).encode()).hexdigest()
+        if state.meta(f"written_sql {name}") == digest:
+            continue
+        rows, uses = [], []
+        for number, query in enumerate(queries[:MOST_STATEMENTS]):
+            analysis = analyse(query.text, known, DIALECTS.get(source.kind, "duckdb"))
+            statement = f"{name}/{query.schema + '/' if query.schema else ''}{query.name}"
+            reference = f"{statement}#{query.origin}{number}"
+            rows.append(
+                {
+                    "reference": reference, "source": name, "origin": query.origin, "name": query.name,
+                    "text": query.text[:LONGEST_STATEMENT], "tables": list(analysis.tables),
+                    "problem": analysis.problem,
+                }
+            )  # fmt: skip
+            uses += [_use_row(reference, name, each) for each in analysis.uses]
+        for project in projects:
+            uses += [_use_row(f"{name}#dbt", name, each) for each in _relationships(project, known)]
+        with state.transaction():
+            for table in ("written_sql", "sql_uses"):
+                state.connection.execute(f"DELETE FROM {table} WHERE source = $1", [name])
+            insert_rows(state.connection, "written_sql", rows)
+            insert_rows(state.connection, "sql_uses", uses)
+            state.set_meta(f"written_sql {name}", digest)
+    return problems
+
+
+def _queries(name: str, source: Source, problems: list[tuple[str, str]]) -> tuple[list[WrittenQuery], list[DbtProject]]:
+    queries: list[WrittenQuery] = []
+    projects: list[DbtProject] = []
+    try:
+        queries += source.written_queries()
+    except CosetError as error:
+        problems.append((f"{name}: views", str(error)))
+    for path in expand(source.settings.queries, problems, endings=(".sql", ".json")):
+        try:
+            if path.stat().st_size > MOST_FILE_BYTES:
+                problems.append((str(path), f"is larger than {MOST_FILE_BYTES // 1_000_000} MB"))
+            elif path.suffix.lower() == ".json":
+                projects.append(read_manifest(path))
+                queries += projects[-1].queries
+            else:
+                queries += statements_of_file(path)
+        except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+            problems.append((str(path), f"cannot be read ({type(error).__name__}: {str(error)[:200]})"))
+    return queries, projects
+
+
+def _relationships(project: DbtProject, known: KnownTables) -> Iterator[SqlUse]:
+    for left, left_column, right, right_column in project.relationships:
+        places = {side: found for side, name in (("l", left), ("r", right)) if (found := known.find(name))}
+        one, other = _column(left_column, "l", places), _column(right_column, "r", places)
+        if one and other and "l" in places and "r" in places:
+            yield SqlUse("join", (one,), "declared by dbt", (other,), "relationships")
+
+
+def _described(project: DbtProject, known: KnownTables) -> Iterator[dict[str, Any]]:
+    for name, column, text in project.descriptions:
+        if (found := known.find(name)) is None:
+            continue
+        place: str | None = str(found[0]) if column is None else _column(column, "t", {"t": found})
+        if place:
+            yield document(f"{place}#manifest", None, place, "dbt manifest", column or name, text.strip(), "stated")
+
+
+def _use_row(reference: str, source: str, use: SqlUse) -> dict[str, Any]:
+    return {
+        "statement": reference, "source": source, "kind": use.kind, "columns": list(use.columns),
+        "others": list(use.others), "text": use.text, "name": use.name,
+    }  # fmt: skip
+
+
+def joins_written(state: EvidenceState) -> Iterable[tuple[tuple[str, ...], tuple[str, ...], str]]:
+    """The joins that people wrote: columns, other columns, and how they wrote it."""
+    for row in state.rows("SELECT columns, others, text FROM sql_uses WHERE kind = 'join' ORDER BY ALL"):
+        yield tuple(row["columns"]), tuple(row["others"]), row["text"]
