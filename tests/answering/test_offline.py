@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from coset.answering.offline import Declined, OfflineAnswer, answer
 from coset.environment.configuration import load_environment
+from coset.routing.knowledge import Rule
 from coset.routing.router import Router
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
@@ -288,3 +290,48 @@ def test_what_is_not_sure_is_declined_with_a_reason_and_the_view(ask: Asking, qu
 def test_a_value_is_never_pasted_into_the_statement(ask: Asking):
     found = ask('How many players whose city is "Basel\' OR 1=1 --"?')
     assert isinstance(found, Declined)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
+    """A shop whose names invite mistakes: units are sold, but have a cost too; a refund is called a total."""
+    folder = tmp_path_factory.mktemp("shop")
+    with sqlite3.connect(folder / "shop.db") as connection:
+        connection.execute("CREATE TABLE products (product_id INTEGER PRIMARY KEY, product_name TEXT, unit_cost REAL)")
+        connection.executemany(
+            "INSERT INTO products VALUES (?, ?, ?)", [(n, f"Product {n:02}", n * 37 % 101 + 0.5) for n in range(1, 41)]
+        )
+        connection.execute(
+            "CREATE TABLE order_lines (line_id INTEGER PRIMARY KEY, order_id INTEGER, product_id INTEGER, quantity INTEGER)"
+        )
+        connection.executemany(
+            "INSERT INTO order_lines VALUES (?, ?, ?, ?)",
+            [(n, n // 3 + 1, n * 13 % 40 + 1, n * n % 9 + 1) for n in range(1, 901)],
+        )
+        connection.execute("CREATE TABLE returns (return_id INTEGER PRIMARY KEY, order_id INTEGER, total_refund REAL)")
+        connection.executemany(
+            "INSERT INTO returns VALUES (?, ?, ?)", [(n, n % 300 + 1, n * 1.25 + 3) for n in range(1, 401)]
+        )
+    (folder / "coset.yaml").write_text("sources:\n  shop: {location: shop.db}\n")
+    environment = load_environment(folder)
+    comprehend(environment)
+    with QuerySession(environment) as session, EvidenceState.read(environment.state_folder) as state:
+        yield Asking(Router.open(environment, session), session, state)
+
+
+def test_units_sold_are_never_the_cost_of_a_unit(shop: Asking):
+    found = shop("Which 5 products sold the most units?")
+    assert isinstance(found, Declined) or ("quantity" in found.sql and "unit_cost" not in found.sql)
+    assert shop.rows("What is the highest unit cost?") == [(100.5,)]
+
+
+def test_a_question_for_one_number_never_gets_rows(shop: Asking):
+    found = shop("What is the total refund?")
+    assert isinstance(found, Declined) or len(found.rows) == 1
+    assert shop.rows("What is the average refund?") == [(sum(n * 1.25 + 3 for n in range(1, 401)) / 400,)]
+
+
+def test_where_documents_say_what_never_counts_no_figure_is_given(shop: Asking, monkeypatch: pytest.MonkeyPatch):
+    rule = Rule("rule", "book#1", "Test orders are left out of every figure.", True, (), "")
+    monkeypatch.setattr(shop.router.objects, "knowledge", replace(shop.router.objects.knowledge, rules=(rule,)))
+    assert "only a model can apply" in shop.reason("How many products are there?")

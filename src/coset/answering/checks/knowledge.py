@@ -21,7 +21,7 @@ REPLACED = frozenset({"backup", "staging", "test", "superseded", "extract", "sna
 """Kinds of copies that a question seldom means. An archive has rows of its own, and a view is no copy of rows."""
 SURE = 0.6
 RULES = "rules"
-_LEAVES_OUT = re.compile(
+LEAVES_OUT = re.compile(
     r"\b(exclud\w+|left out|leave out|leaving out|omit\w*|ignor\w+|never count\w*|not count\w*|do(?:es)? not count"
     r"|not be counted|not included|without|only|must not|not part of|disregard\w*|filter\w*|remov\w+)\b",
     re.IGNORECASE,
@@ -83,7 +83,7 @@ def check_rules(examined: Examined) -> CheckResult:
     references: list[str] = []
     for row in rows:
         columns = {each for each in row["about"] if _table_of(each, tables) is not None}
-        if columns and len(row["about"]) <= MOST_NAMED and not columns & used and _LEAVES_OUT.search(row["text"]):
+        if columns and len(row["about"]) <= MOST_NAMED and not columns & used and LEAVES_OUT.search(row["text"]):
             said.append(
                 f'"{" ".join(row["text"].split())[:200]}" is about {", ".join(sorted(columns)[:3])}, not used here'
             )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from coset.answering.offline.lexicon import CODE_WORDS, COUNT_WORDS, UNIT_WORDS
+from coset.answering.offline.lexicon import CODE_WORDS, COUNT_WORDS, QUANTITIES, UNIT_WORDS
 from coset.evidence.column_expressions import column_kind
 from coset.identities.inventory import Coordinate, Inventory
 from coset.identities.lexicon import Lexicon
@@ -25,6 +25,8 @@ from coset.routing.view import EvidenceView
 
 How = Literal["name", "short name", "key", "stem", "part", "role"]
 Words = tuple[str, ...]
+HEAD = 0.6
+"""The quality of a name of which the last word is said, which says what it is; less where only another is."""
 LITTLE = frozenset(("of", "the", "a", "in", "per", "by", "to", "for", "and", "or"))
 
 
@@ -52,6 +54,11 @@ def name_words(name: str) -> Words:
     """The words of a name in full; `LName` is a last name."""
     words = in_full(plain_words(name))
     return (INITIALS[words[0]], "name") if words[1:] == ("name",) and words[0] in INITIALS else words
+
+
+def is_number(column: ColumnFacts) -> bool:
+    base = column.type.upper().split("(")[0].strip()
+    return column_kind(column.type) == "integer" or base in ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
 
 
 class NameIndex:
@@ -101,15 +108,21 @@ class NameIndex:
         for reference, (own, around) in self._parts.items():
             heads = [word for word in own if word not in UNIT_WORDS and word not in CODE_WORDS] or list(own)
             if wanted[-1] & set(own) and all(forms & {*own, *around} for forms in wanted):
-                found.append(Named(reference, 0.6 if heads[-1] in wanted[-1] else 0.5, "part"))
-        return _best_first(found) or self._by_role(words)
+                found.append(Named(reference, HEAD if heads[-1] in wanted[-1] else 0.5, "part"))
+        return _best_first(found) or self.by_role(words)
 
-    def _by_role(self, words: Words) -> tuple[Named, ...]:
+    def by_role(self, words: Words) -> tuple[Named, ...]:
+        """Objects that play the role which the words mean."""
         phrase = tuple(map(singular, words))
         if self.coordinate == "attribute" and self.lexicon.meaning("entity", phrase):
             return ()
         meanings = self.lexicon.meaning(self.coordinate, phrase)
         return _best_first(Named(ref, 0.45, "role") for number in meanings for ref in self._roles.get(number, ()))
+
+    def playing(self, identity: str) -> tuple[Named, ...]:
+        """Objects that play a role."""
+        number = self.lexicon.inventory.ids(self.coordinate).index(identity)
+        return _best_first(Named(reference, 0.45, "role") for reference in self._roles.get(number, ()))
 
     def having_stem(self, word: str) -> tuple[Named, ...]:
         """Objects with a word of the same stem in their name: what a verb such as `opened` may speak of."""
@@ -231,6 +244,7 @@ class Known:
             allowed = shown | near
         else:
             allowed = set(objects.tables)
+        allowed = {each for each in allowed if objects.knowledge.original(each) == each}
         self.tables: dict[str, TableFacts] = {
             reference: table
             for reference, table in objects.tables.items()
@@ -290,8 +304,19 @@ class Known:
         return self.names[kind].find(words)
 
     def named_loosely(self, kind: str, words: tuple[str, ...]) -> tuple[Named, ...]:
-        """The objects of whose name these words are a part, or whose role they mean."""
-        return self.names[kind].find_loosely(words)
+        """The objects of whose name these words are a part, or whose role they mean. Of a column of numbers the part
+        must be what is measured: `units` are not a `unit_cost`, but may be a quantity."""
+        index = self.names[kind]
+        found = index.find_loosely(words)
+        if kind != "column":
+            return found
+        if words in QUANTITIES:
+            return index.playing("quantity")
+        fitting = tuple(named for named in found if not self._only_qualifies(named))
+        return fitting if len(fitting) == len(found) else fitting or index.by_role(words)
+
+    def _only_qualifies(self, named: Named) -> bool:
+        return named.how == "part" and named.quality < HEAD and is_number(self.columns[named.reference])
 
     def columns_of(self, table: str) -> list[ColumnFacts]:
         return [column for column in self.columns.values() if column.table == table]

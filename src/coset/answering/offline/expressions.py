@@ -12,9 +12,8 @@ from typing import Literal
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from coset.answering.offline.catalogue import Known, Step
+from coset.answering.offline.catalogue import Known, Step, is_number
 from coset.answering.offline.plan import Condition, NotSure
-from coset.evidence.column_expressions import column_kind
 from coset.routing.facts import ColumnFacts
 
 DIALECT = "duckdb"
@@ -23,11 +22,6 @@ Use = Literal["shown", "compared", "ordered", "counted"]
 COMPARED = frozenset(("padding", "stray_characters", "mixed_case", "encoding", "quoting"))
 ORDERED = frozenset(("number_as_text", "date_as_text", "mixed_date_formats", "sentinel", "null_tokens", "units"))
 NEVER = frozenset(("counter_disagrees",))
-
-
-def is_number(column: ColumnFacts) -> bool:
-    base = column.type.upper().split("(")[0].strip()
-    return column_kind(column.type) == "integer" or base in ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
 
 
 NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DOUBLE", "FLOAT", "DECIMAL")

@@ -131,6 +131,8 @@ UNIT_WORDS = frozenset(
     billions feet foot ft inch inches metres meters metre meter miles mile lbs pounds celsius""".split()  # noqa: SIM905
 )
 """Words at the end of a column's name that say its unit, and that nobody repeats in a question."""
+QUANTITIES = frozenset((("units",), ("unit",), ("pieces",), ("copies",)))
+"""Words for how much of a thing was sold, held or used, whatever else their stems name."""
 CODE_WORDS = frozenset(("code", "id", "number", "no"))
 COUNT_WORDS = frozenset(("number", "count", "total", "amount", "quantity"))
 NAMING_WORDS = frozenset(

@@ -6,9 +6,11 @@ and how sure it is; or `Declined` with the reason. Tokenize, tag, parse, resolve
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from coset.answering.checks import CheckResult, PinnedShape, Proposal, run_checks
+from coset.answering.checks.knowledge import LEAVES_OUT
 from coset.answering.offline.catalogue import Known
 from coset.answering.offline.compile import compose
 from coset.answering.offline.confidence import (
@@ -130,13 +132,21 @@ def _value(condition: Condition) -> str:
 BUDGET = 4_000
 """Tokens of the view: it is read by no model, so it may be larger than one that is."""
 PARTNERS = "once for each partner"
+ONE_NUMBER = re.compile(
+    r"(what|how much)\b.{0,20}?\b(is|was|are|were)?\s*(the|our)?\s*"
+    r"(total|sum|overall|combined|average|mean|highest|lowest|maximum|minimum|largest|smallest|number)\b(?!.*\b(each|per|every)\b)",
+    re.IGNORECASE,
+)
+"""Questions with one number as their answer."""
 
 
 def answer(
     question: str, router: Router, session: QuerySession, state: EvidenceState, *, enough: float = ENOUGH
 ) -> OfflineAnswer | Declined:
     """The answer, where it is at least as sure as `enough`; else why there is none."""
-    view = router.view(question, BUDGET)
+    view = router.view(question, BUDGET, directory=False)
+    if ruled := _ruled(router):
+        return Declined(question, ruled, view)
     try:
         known = Known(router.objects, view, router.inventory)
         chunks = read(question, known, router.anchors, session)
@@ -166,6 +176,9 @@ def answer(
     if doubt := _doubt(plan, checks, result):
         return Declined(question, doubt, view, sql, checks)
     rows = tuple(result.rows())
+    if len(rows) > 1 and _wants_one_number(question, plan):
+        why = "the question asks for one number, and what was understood gives several rows"
+        return Declined(question, why, view, sql, checks)
     if repeats := repetition(plan, rows):
         doubts = (*doubts, repeats)
     sure = confidence(doubts)
@@ -178,6 +191,20 @@ def answer(
     return OfflineAnswer(
         question, result.columns, rows, result.truncated, sql, shape, reading, told, checks, view, sure, doubts
     )
+
+
+def _ruled(router: Router) -> str:
+    """Why no figure can be trusted here: documents say what never counts, and only who can read may apply that."""
+    for rule in router.objects.knowledge.rules:
+        if rule.is_general and not rule.status and LEAVES_OUT.search(rule.text):
+            said = " ".join(rule.text.split())
+            return f"the documents have rules for every figure, which only a model can apply: {said[:160]}"
+    return ""
+
+
+def _wants_one_number(question: str, plan: Plan) -> bool:
+    """`What is the total refund?`, where nothing is asked per group."""
+    return not plan.groups and ONE_NUMBER.match(question.strip()) is not None
 
 
 def _shape(plan: Plan, result: Result) -> PinnedShape:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coset.answering.offline.catalogue import Known, name_words
-from coset.answering.offline.expressions import is_number
+from coset.answering.offline.catalogue import Known, is_number, name_words
 from coset.answering.offline.lexicon import COUNT_WORDS
 from coset.answering.offline.parse_conditions import Asked, Slots
 from coset.answering.offline.plan import AnyOf, Condition, Filter, Linked, NotSure, Output, Plan

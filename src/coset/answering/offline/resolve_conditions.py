@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coset.answering.offline.catalogue import name_words
-from coset.answering.offline.expressions import holds_numbers, holds_years, is_number
+from coset.answering.offline.catalogue import is_number, name_words
+from coset.answering.offline.expressions import holds_numbers, holds_years
 from coset.answering.offline.lexicon import DATE_WORDS
 from coset.answering.offline.parse_conditions import Link, Restriction
 from coset.answering.offline.plan import AnyOf, Comparison, Condition, Filter, Linked, NotSure, Plan

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from coset.answering.offline.catalogue import Known, Named
-from coset.answering.offline.expressions import holds_numbers, is_number
+from coset.answering.offline.catalogue import Known, Named, is_number
+from coset.answering.offline.expressions import holds_numbers
 from coset.answering.offline.parse_conditions import Slots
 from coset.answering.offline.plan import NotSure, Output
 from coset.answering.offline.tokenize import Chunk
