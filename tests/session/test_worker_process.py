@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from coset.errors import CosetError, LimitReached, UserError
+from coset.session.deadline import Deadline
 from coset.session.worker_process import WorkerLimits, WorkerProcess
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="Landlock is Linux's")
@@ -31,7 +32,8 @@ def run(worker: WorkerProcess, sql: str, folder: Path, **changes: Any) -> tuple[
         "operation": "run", "sql": sql, "relations": [], "attach": [], "files": [], "folders": [f"{folder}/"],
         "stamp": "", "max_rows": 100, "max_bytes": 2**20, **changes,
     }  # fmt: skip
-    answer, payload = worker.request(head, changes.get("seconds"))
+    seconds = changes.get("seconds")
+    answer, payload = worker.request(head, None if seconds is None else Deadline(seconds))
     return answer, pa.ipc.open_stream(payload).read_all()
 
 

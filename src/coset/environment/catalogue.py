@@ -117,6 +117,13 @@ class Catalogue:
         table = self._names_of(listing).get(".".join(parts[1:]).lower())
         return None if table is None else (self.sources[listing.name], table)
 
+    def abandon(self, name: str) -> None:
+        """Forget a source whose answer is not waited for any more: whoever asks next opens it anew."""
+        if source := self.sources.pop(name, None):
+            source.interrupt()  # Not closed: it is in use, and closes what it opened when it is done.
+        self.listings.pop(name, None)
+        self._by_name.pop(name, None)
+
     def close(self) -> None:
         for source in self.sources.values():
             source.close()

@@ -203,6 +203,9 @@ class Source(ABC):
         """Statements that people wrote and the source keeps; those it does not show are left out."""
         return []
 
+    def interrupt(self) -> None:
+        """End what another thread is reading, where the engine runs in this process; a server ends by its own limit."""
+
     def close(self) -> None:
         """Let go of every connection and lock. May be called twice."""
 

@@ -17,7 +17,7 @@ import difflib
 import functools
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -215,7 +215,7 @@ def _walk(statement: Mapping[str, Any]) -> tuple[list[TableName], list[str]]:
 
 def _word_of(node: Mapping[str, Any]) -> set[str]:
     """A name that DuckDB takes for a call without parentheses, where that is no function that may be called."""
-    path = node["column_names"] if node["class"] == "COLUMN_REF" else ()
+    path: Sequence[str] = node["column_names"] if node["class"] == "COLUMN_REF" else ()
     word = lower(path[0]) if len(path) == 1 else ""
     return {word} if word in _CALLS_WITHOUT_PARENTHESES and word not in names().callable else set()
 

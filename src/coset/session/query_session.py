@@ -12,6 +12,7 @@ read from then on as `result.name`: they need not flow through a caller again. T
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 import shutil
@@ -27,6 +28,7 @@ from coset.environment.configuration import Environment
 from coset.environment.source import Source, Table
 from coset.errors import NotAllowed, TableVanished
 from coset.session import guard, pivot
+from coset.session.deadline import Deadline
 from coset.session.families import Families, with_few_members
 from coset.session.local_tables import from_copy, from_file, in_place
 from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare, relations_of
@@ -82,21 +84,26 @@ class QuerySession:
         shutil.rmtree(self._fetched, ignore_errors=True)
 
     def sql(self, text: str, *, max_rows: int | None = None, seconds: float | None = None) -> Result:
-        """Run one SELECT. Raises `NotAllowed` for what is not one, `UserError` for what does not fit the tables."""
+        """Run one SELECT. Raises `NotAllowed` for what is not one, `UserError` for what does not fit the tables, and
+        `LimitReached` when it takes longer than it may, counted over everything that it needs."""
         with self._lock:
-            started = time.monotonic()
-            text, tree = self._parsed(text, seconds)
-            # The sources that the statement names are listed side by side, before the guard asks table by table.
-            self.catalogue.refresh({relation[0] for relation in relations_of(tree)})
-            checked = guard.check(tree, self._knows)
-            references = self._references(checked.tables)
-            checked.check_words({column.name.lower() for each in references for column in each.columns})
-            try:
-                return self._run(text, tree, references, max_rows, seconds, started)
-            except TableVanished:
-                for reference in references:  # What was listed no longer holds; the next statement lists anew.
-                    self.catalogue.forget(reference.source.settings.name)
-                raise
+            deadline = Deadline(self.limits.seconds if seconds is None else seconds)
+            return self._answer(text, self.limits.max_rows if max_rows is None else max_rows, deadline)
+
+    def _answer(self, text: str, max_rows: int, deadline: Deadline) -> Result:
+        started = time.monotonic()
+        text, tree = self._parsed(text, deadline)
+        # The sources that the statement names are listed side by side, before the guard asks table by table.
+        self.catalogue.refresh({relation[0] for relation in relations_of(tree)})
+        checked = guard.check(tree, self._knows)
+        references = self._references(checked.tables)
+        checked.check_words({column.name.lower() for each in references for column in each.columns})
+        try:
+            return self._run(text, tree, references, max_rows, deadline, started)
+        except TableVanished:
+            for reference in references:  # What was listed no longer holds; the next statement lists anew.
+                self.catalogue.forget(reference.source.settings.name)
+            raise
 
     def interrupt(self) -> None:
         """End the statement that another thread runs: it fails with `LimitReached`. The next one gets a new process."""
@@ -108,26 +115,26 @@ class QuerySession:
         with self._lock:
             return self._temporary.add(name, rows, types)
 
-    def _parsed(self, text: str, seconds: float | None) -> tuple[str, dict[str, Any]]:
+    def _parsed(self, text: str, deadline: Deadline) -> tuple[str, dict[str, Any]]:
         """The statement and its tree; a PIVOT without values is completed with the values it finds."""
-        tree = self._tree(text)
+        tree = self._tree(text, deadline)
         while guard.is_no_select(tree) and (open_pivots := pivot.pivots_without_values(text)):
             values = [
-                [str(row[0]) for row in self.sql(question, max_rows=pivot.MAXIMUM_VALUES + 1, seconds=seconds).rows()]
+                [str(row[0]) for row in self._answer(question, pivot.MAXIMUM_VALUES + 1, deadline).rows()]
                 for question in open_pivots.questions
             ]
             text = pivot.with_values(text, values)
-            tree = self._tree(text)
+            tree = self._tree(text, deadline)
         if tree.get("error") and not guard.is_no_select(tree):
             raise guard.syntax_mistake(text, tree)
         return text, tree
 
-    def _tree(self, text: str) -> dict[str, Any]:
+    def _tree(self, text: str, deadline: Deadline) -> dict[str, Any]:
         guard.check_text(text)
-        return guard.decode(self._ask({"operation": "parse", "sql": text})["tree"])
+        return guard.decode(self._ask(deadline, {"operation": "parse", "sql": text})["tree"])
 
-    def _ask(self, head: dict[str, Any]) -> dict[str, Any]:
-        return self._worker.request(head)[0]
+    def _ask(self, deadline: Deadline, head: dict[str, Any]) -> dict[str, Any]:
+        return self._worker.request(head, deadline)[0]
 
     def _knows(self, table: guard.TableName) -> bool:
         self._find(_parts(table))  # Raises with the nearest names.
@@ -153,10 +160,11 @@ class QuerySession:
         text: str,
         tree: dict[str, Any],
         references: list[Reference],
-        max_rows: int | None,
-        seconds: float | None,
+        max_rows: int,
+        deadline: Deadline,
         started: float,
     ) -> Result:
+        ask = functools.partial(self._ask, deadline)
         tokens = {r.relation: r.source.change_token(r.table) for r in references if _is_copied(r)}
         copies = {
             r.relation: self._snapshots.current(r.source, r.table, tokens[r.relation])
@@ -164,29 +172,30 @@ class QuerySession:
             if _is_copied(r)
         }
         lacking = {relation for relation, copy in copies.items() if copy is None}
-        references = with_few_members(references, lacking, lambda each: prepare(text, tree, each, self._ask))
+        references = with_few_members(references, lacking, lambda each: prepare(text, tree, each, ask))
         prepared = Prepared(text, (), frozenset(reference.relation for reference in references))
         if any(reference.stays or reference.relation in lacking for reference in references):
-            prepared = prepare(text, tree, references, self._ask)
+            prepared = prepare(text, tree, references, ask)
         _refuse_values_of_schema_only(references, prepared)
         head: dict[str, Any] = {
             "operation": "run", "sql": prepared.sql, "relations": [], "attach": [], "files": [], "stamp": "",
             "folders": [f"{self._snapshots.folder}/", f"{self._fetched}/"],
-            "max_rows": self.limits.max_rows if max_rows is None else max_rows,
+            "max_rows": max_rows,
             "max_bytes": self.limits.max_bytes,
         }  # fmt: skip
         uses: list[TableUse] = []
         files: list[Path] = []
         try:
             for fetch in prepared.fetches:
-                path, use = self._fetch(fetch)
+                path, use = self._fetch(fetch, deadline)
                 files.append(path)
                 uses.append(use)
                 head["relations"].append({"name": list(fetch.relation), "query": from_file(fetch.view, path)})
             for reference in references:
                 if not reference.stays and reference.relation in prepared.still_read:
-                    uses.append(self._local(reference, copies.get(reference.relation), tokens, head))
-            answer, payload = self._worker.request(head, seconds)
+                    with deadline.paused():
+                        uses.append(self._local(reference, copies.get(reference.relation), tokens, head))
+            answer, payload = self._worker.request(head, deadline)
         finally:
             for path in files:
                 path.unlink(missing_ok=True)
@@ -223,10 +232,17 @@ class QuerySession:
         head["relations"].append({"name": list(reference.relation), "query": local.query})
         return use
 
-    def _fetch(self, fetch: Fetch) -> tuple[Path, TableUse]:
+    def _fetch(self, fetch: Fetch, deadline: Deadline) -> tuple[Path, TableUse]:
         path = self._fetched / "answers" / f"{next(self._numbers)}.parquet"
         limit = fetch.source.settings.limits.fetch_rows
-        rows = fetch_to_parquet(fetch.source, fetch.table, fetch.scan, fetch.file_columns, path, limit, self._progress)
+
+        def fetch_rows() -> int:
+            return fetch_to_parquet(
+                fetch.source, fetch.table, fetch.scan, fetch.file_columns, path, limit, self._progress
+            )
+
+        # A source that is left behind in the middle of an answer is opened anew by the next statement.
+        rows = deadline.run(fetch_rows, lambda: self.catalogue.abandon(fetch.source.settings.name))
         reading: Reading = "computed at the source" if fetch.relation[0] == PUSHED else "fetched"
         return path, TableUse(f"{fetch.source.settings.name}.{fetch.table.qualified_name}", reading, rows)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coset.errors import CosetError, LimitReached, UserError
+from coset.session.deadline import Deadline
 from coset.session.protocol import decode, encode
 
 START_SECONDS = 60.0
@@ -52,19 +53,18 @@ class WorkerProcess:
         self._lock = threading.RLock()
         self._idle: threading.Timer | None = None
 
-    def request(self, head: dict[str, Any], seconds: float | None = None) -> tuple[dict[str, Any], bytes]:
+    def request(self, head: dict[str, Any], deadline: Deadline | None = None) -> tuple[dict[str, Any], bytes]:
         """One answer. Raises `LimitReached` when the time is up, and what the statement itself did wrong."""
+        deadline = deadline or Deadline(self._limits.seconds)
         with self._lock:
             self._cancel_idle()
             process = self._running()
-            allowed = self._limits.seconds if seconds is None else seconds
+            ends = time.monotonic() + deadline.left()
             try:
-                answer, payload = self._exchange(process, encode(head), time.monotonic() + allowed)
+                answer, payload = self._exchange(process, encode(head), ends)
             except TimeoutError:
                 self.kill()
-                raise LimitReached(
-                    f"the statement was stopped after {allowed:g} seconds: narrow it, or allow more time"
-                ) from None
+                raise deadline.reached() from None
             except (EOFError, BrokenPipeError, ConnectionError):
                 code = self.kill()
                 raise LimitReached(

@@ -13,6 +13,7 @@ Nothing here knows about snapshots or sessions.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
@@ -64,6 +65,7 @@ class DuckDBFile(Source):
         super().__init__(settings)
         self._listing: tuple[str, list[Table]] | None = None
         self._readings: weakref.WeakSet[_Reading] = weakref.WeakSet()
+        self._connections: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
 
     def fingerprint(self) -> str:
         path = self.settings.path
@@ -89,6 +91,11 @@ class DuckDBFile(Source):
 
     def readable_places(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
         return (self.settings.path,), ()
+
+    def interrupt(self) -> None:
+        for connection in list(self._connections):
+            with contextlib.suppress(duckdb.Error):
+                connection.interrupt()
 
     def close(self) -> None:
         for reading in list(self._readings):
@@ -194,7 +201,9 @@ class DuckDBFile(Source):
         if not path.exists():
             raise self._unreachable("does not exist")
         try:
-            return open_database(path)
+            connection = open_database(path)
+            self._connections.add(connection)
+            return connection
         except duckdb.Error as error:
             raise self._explain(error, "the file") from None
 

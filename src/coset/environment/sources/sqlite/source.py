@@ -14,6 +14,7 @@ Nothing here knows about snapshots or sessions.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import weakref
@@ -80,6 +81,11 @@ class SQLiteFile(Source):
         ):
             refused |= {"compare:text", "group:text"}
         return self.pushes - refused
+
+    def interrupt(self) -> None:
+        for connection in list(self._open):
+            with contextlib.suppress(sqlite3.Error):
+                connection.interrupt()
 
     def close(self) -> None:
         for connection in list(self._open):
