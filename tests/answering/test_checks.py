@@ -533,8 +533,8 @@ def ruled(company: Company, tmp_path_factory: pytest.TempPathFactory):
             connection.execute(f"DELETE FROM {table}")
         connection.execute("INSERT INTO copies VALUES ('shop/customers', 'crm/clients', 'backup', 0.9, 'none', [])")
         connection.execute(
-            "INSERT INTO rules VALUES ('rule 1', 'book#1', 'Orders with a rating of 1 are left out of every figure.', 'general', "
-            "['shop/orders.rating'], 'current'), ('rule 2', 'book#2', 'Orders without an amount are excluded.', 'general', "
+            "INSERT INTO rules VALUES ('rule 1', 'book#1', 'Orders with rating = 1 are left out of every figure. Amounts are in euro.', 'general', "
+            "['shop/orders.rating', 'shop/orders.amount'], 'current'), ('rule 2', 'book#2', 'Orders without an amount are excluded.', 'general', "
             "['shop/orders.amount'], 'superseded')"
         )
         connection.execute(
@@ -555,7 +555,8 @@ def test_a_copy_is_told_with_its_original(ruled: Company):
 
 def test_a_rule_in_force_whose_column_is_not_looked_at_is_told(ruled: Company):
     found = ruled.one("rules", "SELECT sum(amount) FROM shop.orders")
-    assert found.outcome == "doubt" and "rating of 1" in found.detail and "without an amount" not in found.detail
+    assert found.outcome == "doubt" and "rating = 1" in found.detail and "without an amount" not in found.detail
+    assert ruled.one("rules", "SELECT avg(rating) FROM shop.orders").outcome == "passed"
     applied = "WITH kept AS (SELECT * FROM shop.orders WHERE rating <> 1) SELECT sum(amount) FROM kept"
     assert ruled.one("rules", applied).outcome == "passed"
     assert ruled.one("rules", "SELECT count(*) FROM shop.customers").outcome == "passed"

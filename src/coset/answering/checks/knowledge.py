@@ -28,8 +28,6 @@ LEAVES_OUT = re.compile(
 )
 """Words of rules that choose rows: only of those can be told by the columns used whether a statement applies them."""
 MOST_TOLD = 3
-MOST_NAMED = 3
-"""A rule about more columns than this explains them rather than choosing rows by one."""
 CODE_LISTS = "code lists"
 
 
@@ -64,7 +62,8 @@ def check_copies(examined: Examined) -> CheckResult:
 
 
 def check_rules(examined: Examined) -> CheckResult:
-    """Is there a rule in force about rows of a table that is read, whose columns the statement never looks at?"""
+    """Is there a rule in force that leaves out rows of a table that is read, by a column that the statement never
+    uses?"""
     statement = examined.statement
     if statement is None:
         return CheckResult(RULES, "not applicable", "there is no statement that can be read")
@@ -82,8 +81,8 @@ def check_rules(examined: Examined) -> CheckResult:
     said: list[str] = []
     references: list[str] = []
     for row in rows:
-        columns = {each for each in row["about"] if _table_of(each, tables) is not None}
-        if columns and len(row["about"]) <= MOST_NAMED and not columns & used and LEAVES_OUT.search(row["text"]):
+        columns = {each for each in row["about"] if _table_of(each, tables) and _chooses_by(each, row["text"])}
+        if columns and not columns & used:
             said.append(
                 f'"{" ".join(row["text"].split())[:200]}" is about {", ".join(sorted(columns)[:3])}, not used here'
             )
@@ -133,6 +132,13 @@ def _rows(examined: Examined, table: str, sql: str, values: list[Any]) -> list[d
     """Rows of the state, or None where the stage that fills the table never ran."""
     there = examined.state.rows("SELECT 1 FROM information_schema.tables WHERE table_name = $1", [table])
     return examined.state.rows(sql, values) if there else None
+
+
+def _chooses_by(column: str, text: str) -> bool:
+    """Whether a sentence that leaves rows out names the column as the database does."""
+    name = re.escape(column.rpartition(".")[2])
+    named = re.compile(rf"(?<![\w]){name}(?![\w])", re.IGNORECASE)
+    return any(named.search(each) and LEAVES_OUT.search(each) for each in re.split(r"(?<=[.;!?])\s+", text))
 
 
 def _columns_named(statement: Statement) -> set[str]:
