@@ -12,13 +12,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from coset.errors import CosetError, UserError
+from coset.identities.corrections import Statement
 from coset.routing.budgets import DETAILS, RECOVERED
 from coset.routing.recover import Recovered
 from coset.session.worker_process import WorkerLimits
 from coset.state import EvidenceState, Note
 from coset.use_cases import corrections, evidence, queries, views
 from coset.use_cases.cancellation import Cancellation, Report, await_for, wait_for
-from coset.use_cases.corrections import Statement, Teaching
+from coset.use_cases.corrections import Teaching
 from coset.use_cases.results import Answer, Rows, SqlResult, View, html_table
 from coset.use_cases.workspace import Workspace
 
@@ -31,10 +32,15 @@ if TYPE_CHECKING:
     from coset.answering.checks import CheckResult, PinnedShape
     from coset.environment.corrections import Correction, Corrections
     from coset.evidence.work import Spread
+    from coset.readings.pages import PageReply
+    from coset.readings.reading import Reading
     from coset.routing.explanation import Explanation
+    from coset.state.objects import Copy
     from coset.use_cases.ask import Reasoner
     from coset.use_cases.comprehend import Summary as Comprehension
+    from coset.use_cases.documents import DocumentSection, DocumentSummary
     from coset.use_cases.model_reading import ReadWith
+    from coset.use_cases.readings import CataloguePage
     from coset.use_cases.review import Doubt, Status
 
 T = TypeVar("T")
@@ -171,6 +177,23 @@ class Environment:
         """The dirt that was seen, everywhere or within one source, table or column, with the expression that cleans
         it."""
         return evidence.diagnostics(self.workspace, about, kind)
+
+    def documents(self) -> tuple[DocumentSummary, ...]:
+        """The documents that were read, with how many sections, rules and mentions each has."""
+        from coset.use_cases.documents import documents_of
+
+        return documents_of(self.workspace)
+
+    def document(self, name: str) -> tuple[DocumentSection, ...]:
+        """The sections of a document, with the rules they state and what they name."""
+        from coset.use_cases.documents import sections_of
+
+        return sections_of(self.workspace, name)
+
+    def copies(self) -> tuple[Copy, ...]:
+        """The tables that are copies of others, with their originals, and why."""
+        with self.reading() as state:
+            return tuple(state.copies())
 
     def status(self, *, look: bool = True) -> Status:
         """What is there, what is stale, how much a person could settle. With `look`, sources are asked whether they
@@ -329,6 +352,27 @@ class Environment:
     def said(self) -> Corrections:
         """All that people said, as `coset.corrections.yaml` holds it."""
         return corrections.said(self.workspace)
+
+    def readings(self, about: str | None = None, *, every: bool = False) -> list[Reading]:
+        """What tables and columns are, in plain words, and who says so: the best of each, or with `every` all."""
+        from coset.use_cases.readings import list_readings
+
+        with self.workspace.gate.reading():
+            return list_readings(self.configuration, about, every=every)
+
+    def next_page(self) -> CataloguePage | None:
+        """The next tables that neither a model nor an agent has read, as text for one; None when all are read."""
+        from coset.use_cases.readings import next_page
+
+        with self.workspace.gate.reading():
+            return next_page(self.configuration)
+
+    def hand_in_page(self, key: str, lines: str) -> PageReply:
+        """Keep what an agent read on a page of `next_page`, in the lines that its text asks for."""
+        from coset.use_cases.readings import hand_in_page
+
+        with self.workspace.renewing():
+            return hand_in_page(self.configuration, key, lines)
 
     def taught(self) -> tuple[Statement, ...]:
         """All that people said of roles."""

@@ -37,6 +37,29 @@ class RecoverArguments(Arguments):
     budget: Budget = RECOVERED
 
 
+class OpenArguments(Arguments):
+    tables: list[str] = Field(min_length=1, max_length=40)
+
+
+class SourcesArguments(Arguments):
+    pass
+
+
+class CorrectArguments(Arguments):
+    about: str = Field(min_length=1, max_length=1_000, description="table or column")
+    note: str = Field(default="", max_length=4_000)
+    reading: str = Field(default="", max_length=200, description="its name in plain words")
+    meaning: str = Field(default="", max_length=1_000, description="of one row or value")
+    join_with: list[str] = Field(default=[], max_length=8, description="columns")
+    copy_of: str = Field(default="", max_length=1_000, description="table")
+    reject: bool = Field(default=False, description="it is none")
+
+
+class ReadArguments(Arguments):
+    page: str = Field(default="", max_length=100, description="key")
+    lines: str = Field(default="", max_length=60_000)
+
+
 class RelationsArguments(Arguments):
     about: str = Field(default="", max_length=1_000, description="source, table or column")
     least: float = Field(default=0.0, ge=0, le=1, description="least confidence")

@@ -44,6 +44,19 @@ class RecoverOutput(TextOutput):
     """Lines that a larger budget would show."""
 
 
+class SourcesOutput(Output):
+    sources: list[str]
+
+    def to_text(self) -> str:
+        return "\n".join(self.sources)
+
+
+class ReadOutput(TextOutput):
+    page: str
+    left: int
+    """Pages that nobody has read."""
+
+
 class SqlOutput(Output):
     columns: list[str]
     types: list[str]

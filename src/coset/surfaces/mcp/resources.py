@@ -10,15 +10,19 @@ from urllib.parse import quote, unquote
 from mcp_types import Resource, ResourceTemplate
 
 from coset.api.environment import Environment
-from coset.errors import UserError
+from coset.errors import CosetError, UserError
 from coset.identities.explain import realised_identities
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.routing.data_as_text import one_line
+from coset.use_cases.documents import directory_of, document_of, documents_of
 
 INVENTORY = "coset://inventory"
+DIRECTORY = "coset://directory"
+DOCUMENT = "coset://document/"
 SOURCE = "coset://source/"
 OBJECT = "coset://object/"
 BUDGET = 6_000
+MOST_DOCUMENTS = 100
 SHOWN_OBJECTS = 6
 TEXT = "text/plain"
 
@@ -34,7 +38,15 @@ def resources(environment: Environment) -> list[Resource]:
         uri=INVENTORY, name="inventory", title="Roles", mime_type=TEXT,
         description="The roles that columns can play, and which columns play them here.",
     )  # fmt: skip
-    return [inventory, *listed]
+    directory = Resource(
+        uri=DIRECTORY, name="directory", title="Directory", mime_type=TEXT,
+        description="What was written of the data, general rules, and a line for each table.",
+    )  # fmt: skip
+    documents = [
+        Resource(uri=f"{DOCUMENT}{quote(name)}", name=name, title=name, mime_type=TEXT, description="A document.")
+        for name in _documents(environment)
+    ]
+    return [directory, inventory, *listed, *documents]
 
 
 def templates() -> list[ResourceTemplate]:
@@ -50,12 +62,25 @@ def read(environment: Environment, address: str) -> str:
     """The text behind an address. Raises a `CosetError`."""
     if address == INVENTORY:
         return _inventory(environment)
+    if address == DIRECTORY:
+        return directory_of(environment.workspace)
+    if address.startswith(DOCUMENT):
+        return document_of(environment.workspace, unquote(address[len(DOCUMENT) :]))
     for prefix in (SOURCE, OBJECT):
         if address.startswith(prefix) and len(address) > len(prefix):
             return environment.recover(unquote(address[len(prefix) :]), BUDGET).text
     raise UserError(
-        f"there is no resource '{one_line(address, 120)}': there are {INVENTORY}, {SOURCE}NAME and {OBJECT}REFERENCE"
+        f"there is no resource '{one_line(address, 120)}': there are {DIRECTORY}, {INVENTORY}, {SOURCE}NAME, "
+        f"{DOCUMENT}NAME and {OBJECT}REFERENCE"
     )
+
+
+def _documents(environment: Environment) -> tuple[str, ...]:
+    """The documents that were read; none before comprehension, so that the server can still be listed."""
+    try:
+        return tuple(each.name for each in documents_of(environment.workspace))[:MOST_DOCUMENTS]
+    except CosetError:
+        return ()
 
 
 def _inventory(environment: Environment) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from coset.answering.quoting import one_line
 from coset.api.environment import Environment
 from coset.errors import UserError
 from coset.surfaces.mcp import arguments as given
@@ -88,6 +89,66 @@ async def teach(environment: Environment, asked: given.TeachArguments, report: R
     )
 
 
+async def open_tables(environment: Environment, asked: given.OpenArguments, report: Report) -> gives.Output:
+    found = await _quick(environment, lambda: environment.open_tables(asked.tables))
+    return gives.TextOutput(text=found.details)
+
+
+async def sources(environment: Environment, asked: given.SourcesArguments, report: Report) -> gives.Output:
+    rows = await _quick(environment, lambda: environment.sources().dictionaries())
+    described = environment.configuration.sources
+    lines = []
+    for row in rows:
+        description = described[row["source"]].description if row["source"] in described else None
+        parts = (
+            f"{row['source']} ({row['kind']}): {row['tables']} tables",
+            "schema only" if row["schema_only"] else "",
+            one_line(description or "", 300),
+            f"PROBLEM: {row['problem']}" if row["problem"] else "",
+        )
+        lines.append("; ".join(part for part in parts if part))
+    return gives.SourcesOutput(sources=lines)
+
+
+async def correct(environment: Environment, asked: given.CorrectArguments, report: Report) -> gives.Output:
+    from coset.environment.corrections import Copy, Correction, Join, Reading
+
+    entries: list[Correction] = []
+    if asked.reading:
+        entries.append(
+            Reading(reference=asked.about, name=asked.reading, meaning=asked.meaning or None, reader="agent")
+        )
+    if asked.join_with:
+        entries += [Join(left=(asked.about,), right=(other,), rejected=asked.reject) for other in asked.join_with]
+    if asked.copy_of or (asked.reject and not asked.join_with):
+        entries.append(Copy(table=asked.about, original=asked.copy_of or None, rejected=asked.reject))
+    if not entries and not asked.note:
+        raise UserError("give `note`, `reading`, `join_with` or `copy_of`")
+
+    def work() -> None:
+        environment.declare(*entries)
+        if asked.note:
+            environment.note(asked.about, asked.note)
+
+    await _quick(environment, work)
+    kept = len(entries) + bool(asked.note)
+    return gives.TextOutput(
+        text=f"{kept} kept in coset.corrections.yaml; joins and copies hold after `coset comprehend`"
+    )
+
+
+async def read(environment: Environment, asked: given.ReadArguments, report: Report) -> gives.Output:
+    kept = ""
+    if asked.page:
+        reply = await _quick(environment, lambda: environment.hand_in_page(asked.page, asked.lines))
+        problems = "".join(f"; {one_line(each, 200)}" for each in reply.problems[:5])
+        kept = f"{len(reply.readings)} readings kept{problems}\n"
+    page = await _quick(environment, environment.next_page)
+    if page is None:
+        return gives.ReadOutput(text=f"{kept}every table is read", page="", left=0)
+    return gives.ReadOutput(text=f"{kept}{page.text}", page=page.key, left=page.pages_left)
+
+
 async def answer_check(environment: Environment, asked: given.CheckArguments, report: Report) -> gives.Output:
     from coset.answering.checks import PinnedShape, verdict
 
@@ -157,6 +218,14 @@ TOOLS = (
         recover,
     ),
     Tool(
+        "open",
+        "All columns, values and joins of tables that the view's directory names.",
+        given.OpenArguments,
+        gives.TextOutput,
+        open_tables,
+    ),
+    Tool("sources", "The databases and folders there are.", given.SourcesArguments, gives.SourcesOutput, sources),
+    Tool(
         "relations",
         "The joins that were found and tested, the surest first, as ON conditions.",
         given.RelationsArguments,
@@ -169,6 +238,22 @@ TOOLS = (
         given.TeachArguments,
         gives.TeachOutput,
         teach,
+        reads_only=False,
+    ),
+    Tool(
+        "correct",
+        "Keep what the user, never the data, says of a table or column: a note, what it is, joins or copies.",
+        given.CorrectArguments,
+        gives.TextOutput,
+        correct,
+        reads_only=False,
+    ),
+    Tool(
+        "read",
+        "Where the user wants cryptic names read by you: gives a page of tables; send its key and your lines.",
+        given.ReadArguments,
+        gives.ReadOutput,
+        read,
         reads_only=False,
     ),
     Tool(
