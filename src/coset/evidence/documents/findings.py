@@ -21,11 +21,11 @@ from coset.evidence.documents.stage import sections_of
 from coset.state import EvidenceState
 from coset.state.inserting import insert_rows
 
-FOUND_BY = "1"
+FOUND_BY = "2"
 """Changes when mentions or rules are found otherwise than before: then all documents are looked at again."""
 MOST_VALUES = 300_000
-LEAST_CONFIDENCE = 0.5
-"""Of readings that may be what a text speaks of."""
+READ = "confidence >= 0.6 AND reader <> 'document'"
+"""The readings that a text may speak of: those that are not taken from texts themselves."""
 SAID = "coset.corrections.yaml"
 
 
@@ -71,9 +71,7 @@ def load_names(state: EvidenceState, is_word: Callable[[str], bool]) -> Names:
     ]  # fmt: skip
     readings = [
         (row["reference"], spoken)
-        for row in _optional(
-            state, "readings", "reference, name, synonyms, confidence", f"confidence >= {LEAST_CONFIDENCE}"
-        )
+        for row in _optional(state, "readings", "reference, name, synonyms", READ)
         for spoken in (row["name"], *(row["synonyms"] or ()))
         if spoken
     ]
@@ -161,7 +159,7 @@ def _digest_of_names(state: EvidenceState) -> str:
         state.rows("SELECT source, md5(coalesce(description, '')) AS d FROM sources ORDER BY ALL"),
         state.rows("SELECT reference, comprehended_at::VARCHAR AS d FROM tables ORDER BY ALL"),
         _optional(state, "copies", "table_reference", "confidence >= 0.5"),
-        _optional(state, "readings", "reference, name, synonyms", f"confidence >= {LEAST_CONFIDENCE}"),
+        _optional(state, "readings", "reference, name, synonyms", READ),
         state.rows("SELECT count(*) AS labels FROM code_labels"),
     ]
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]

@@ -99,13 +99,18 @@ class Names:
         return {phrase: next(iter(owners)) for phrase, owners in found.items() if len(owners) == 1}
 
     @cached_property
-    def spoken_readings(self) -> dict[str, list[tuple[tuple[str, ...], str]]]:
-        """Readings of two words and more by their first word, as stems."""
-        found: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
+    def spoken_readings(self) -> dict[tuple[str, ...], list[str]]:
+        """References by how people say their readings, as stems: `event code`, `code of event`. Readings of one word,
+        or of words that any text is full of, are left out."""
+        found: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for reference, reading in self.readings:
-            stems = tuple(stem(word) for word in _WORD.findall(reading.lower()) if word not in _SMALL_WORDS)
-            if 2 <= len(stems) <= 6:
-                found[stems[0]].append((stems, reference))
+            words = tuple(stem(word) for word in _WORD.findall(reading.lower()) if word not in _ARTICLES)
+            telling = [word for word in words if word not in _FUNCTION_WORDS]
+            if not 2 <= len(telling) <= 5 or set(telling) <= _GENERAL_WORDS:
+                continue
+            ways = {words, (words[-1], "of", *words[:-1])} if len(words) == len(telling) else {words}
+            for way in ways:
+                found[way].append(reference)
         return found
 
     @cached_property
@@ -146,6 +151,12 @@ _OTHER_LANGUAGES = _words(
     "gli di del della che non per con sono una el los las de y es por para een het van niet met zijn"
 )
 _FUNCTION_WORDS = _SMALL_WORDS | _ENGLISH | _OTHER_LANGUAGES
+_ARTICLES = _words("the a an our its their this that der die das le la les il lo gli el los las")
+_GENERAL_WORDS = _words(
+    "business calendar fiscal year month day date time hour number code text valid from to id key name type kind status "
+    "statu table list file record row value amount total count unit description comment note flag group level line item "
+    "start end first last new old main other is has at by of created modified changed updated user"
+)
 _DATA_FILE = re.compile(r"\.(?:csv|tsv|xlsx?|xlsm|ods|jsonl?|ndjson|parquet|db|sqlite|duckdb|txt)$", re.IGNORECASE)
 _GENERAL_NOUNS = _words(
     "system systems database data copy copies export exports dump file files folder drive application app server "
@@ -415,24 +426,21 @@ def _values(place: _Place, names: Names, context: _Context) -> None:
 
 
 def _readings(place: _Place, names: Names, context: _Context) -> None:
-    words = [stem(word) for word in re.findall(r"[^\W_]+", place.text.lower()) if word not in _SMALL_WORDS]
-    present = set(words)
-    hits: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for word in present:
-        for stems, reference in names.spoken_readings.get(word, ()):
-            if present.issuperset(stems):
-                hits[stems].append(reference)
-    for stems, references in hits.items():
-        if not _close_together(words, stems):
-            continue
-        tables = [(names.by_reference[table], each) for each in references if (table := _table_of(each, names))]
-        for reference in context.fitting(place, tables):
-            place.add(reference, " ".join(stems), "reading", 0.6)
+    for clause in re.split(r"[.;:!?()|]", place.text.lower()):
+        _readings_of(clause, place, names, context)
 
 
-def _close_together(words: Sequence[str], stems: tuple[str, ...]) -> bool:
-    window = len(stems) + 1
-    return any(set(stems) <= set(words[start : start + window]) for start in range(len(words)))
+def _readings_of(clause: str, place: _Place, names: Names, context: _Context) -> None:
+    words = [stem(word) for word in re.findall(r"[^\W_]+", clause) if word not in _ARTICLES]
+    for start in range(len(words)):
+        for length in range(min(7, len(words) - start), 1, -1):
+            phrase = tuple(words[start : start + length])
+            if (references := names.spoken_readings.get(phrase)) is None:
+                continue
+            tables = [(names.by_reference[table], each) for each in references if (table := _table_of(each, names))]
+            for reference in context.fitting(place, tables):
+                place.add(reference, " ".join(phrase), "reading", 0.6)
+            break
 
 
 def _sentence(text: str, position: int) -> str:

@@ -65,7 +65,7 @@ _OF_ITSELF = re.compile(
     re.IGNORECASE,
 )
 """What a document says of itself, not of figures."""
-_DEFINITION = re.compile(r"^(?:[-*•]\s*)?[\"“„«]?[^\W\d][^:.;\n]{2,60}?[\"”“»]?\s*(?::|=|–|—| - )\s+\S")
+DEFINITION = re.compile(r"^(?:[-*•]\s*)?[\"“„«]?[^\W\d][^:.;\n]{2,60}?[\"”“»]?\s*(?::|=|–|—| - )\s+\S")
 _ANAPHORA = re.compile(
     r"^(?:it|its|they|their|them|this|that|these|those|such|both|the same|er|sie|es|diese[rs]?|il|elle|ils|elles|ce|cela|esso|essa|questi?|queste)\b",
     re.IGNORECASE,
@@ -95,7 +95,7 @@ def strength(sentence: str, *, named: bool) -> int:
         return 0
     cues = ((_COUNTING, 2), (_COMPUTING, 1), (_MEANING, 1), (_TIMING, 1), (_PRECEDENCE, 1), (_CODING, 1), (_DUTY, 1))
     signs = sum(weight for cue, weight in cues if cue.search(sentence))
-    return signs + bool(_DEFINITION.match(sentence)) + named
+    return signs + bool(DEFINITION.match(sentence)) + named
 
 
 _WORDS = re.compile(r"[^\W\d_]+")
