@@ -82,13 +82,13 @@ def main() -> None:
     chosen = parser.parse_args()
     with EvidenceState.read(chosen.state) as state:
         if chosen.fresh:
-            from coset.readings.comprehension import texts_of
+            from coset.readings.comprehension import copies_of, texts_of
             from coset.readings.reading import best_readings
 
-            observed = observe(state)
-            texts = texts_of(state)
+            observed = observe(state, with_readings=False)
+            texts, copies = texts_of(state), copies_of(state)
             started = time.monotonic()
-            readings = list(best_readings(read_offline(observed, texts)).values())
+            readings = list(best_readings(read_offline(observed, texts, copies)).values())
             objects = len(observed.objects)
             seconds = time.monotonic() - started
             print(f"read {objects} objects in {seconds:.1f} s, {1e4 * seconds / objects:.1f} s for 10,000")

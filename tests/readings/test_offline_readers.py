@@ -70,11 +70,11 @@ def test_values_decide_between_two_meanings_of_a_short_form() -> None:
 
 def test_names_of_another_language_are_translated_in_english_order() -> None:
     found = read(
-        table("factures", "code_client", "date_echeance", "montant_tva", "libelle", "statut"),
+        table("factures", "code_apporteur", "date_echeance", "montant_tva", "libelle", "statut"),
         table("ecritures", "compte", "devise", "solde"),
     )
     assert found["s/factures"].name == "invoice"
-    assert found["s/factures.code_client"].name == "client code"
+    assert found["s/factures.code_apporteur"].name == "broker code"
     assert found["s/factures.date_echeance"].name == "due date"
     assert found["s/factures.montant_tva"].name == "vat amount"
     german = read(table("kunden", "kundennummer", "strasse", "rechnungsbetrag", "lieferdatum", "waehrung"))

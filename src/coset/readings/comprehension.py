@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coset import __version__
@@ -16,13 +16,14 @@ from coset.environment.configuration import Environment
 from coset.environment.corrections import load_corrections
 from coset.readings.observe import observe
 from coset.readings.observed import ObservedEnvironment
-from coset.readings.offline import read_offline
+from coset.readings.offline import CopyOf, read_offline
 from coset.readings.reading import Reading
 from coset.readings.stated import Text
 from coset.readings.store import CORRECTIONS, OFFLINE, ReadingStore
 from coset.state import EvidenceState
 
 DIGEST = "readings"
+SURE_COPY = 0.5
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,14 @@ class ReadingSummary:
 def comprehend_readings(state: EvidenceState, environment: Environment) -> ReadingSummary:
     """Bring the readings of a state up to date with its evidence and with what people said."""
     store = ReadingStore(state)
-    observed, texts = observe(state), texts_of(state, environment)
+    observed, texts = observe(state, with_readings=False), texts_of(state, environment)
     said = said_readings(state, environment)
-    digest = _digest(observed, texts, said)
+    copies = copies_of(state)
+    digest = _digest(observed, texts, said, copies)
     anew = state.meta(DIGEST) != digest
     if anew:
         with state.transaction():
-            store.replace(read_offline(observed, texts), OFFLINE)
+            store.replace(read_offline(observed, texts, copies), OFFLINE)
             store.replace_said(said)
             state.set_meta(DIGEST, digest)
     best = store.all(best=True)
@@ -63,8 +65,8 @@ def texts_of(state: EvidenceState, environment: Environment | None = None) -> li
     if environment is not None and environment.description:
         texts.append(Text(environment.description, "description in coset.yaml"))
     for row in state.rows(
-        "SELECT reference, about, kind, title, text FROM documents WHERE text IS NOT NULL AND table_reference IS NULL "
-        "ORDER BY reference"
+        "SELECT reference, about, title, text FROM documents WHERE text IS NOT NULL AND table_reference IS NULL "
+        "AND about IS NOT NULL AND about NOT IN (SELECT source FROM sources) ORDER BY reference"
     ):
         texts.append(Text(row["text"], row["title"] or row["reference"], row["about"]))
     held = {row["table_name"] for row in state.rows("SELECT table_name FROM information_schema.tables")}
@@ -73,7 +75,7 @@ def texts_of(state: EvidenceState, environment: Environment | None = None) -> li
             "SELECT reference, source, text FROM sections WHERE status IS DISTINCT FROM 'superseded' ORDER BY reference"
         ):
             texts.append(Text(row["text"] or "", row["reference"], None, row["source"]))
-    return texts
+    return list({(text.text, text.about): text for text in reversed(texts)}.values())[::-1]
 
 
 def said_readings(state: EvidenceState, environment: Environment) -> list[Reading]:
@@ -89,6 +91,15 @@ def said_readings(state: EvidenceState, environment: Environment) -> list[Readin
     ]  # fmt: skip
 
 
+def copies_of(state: EvidenceState) -> dict[str, CopyOf]:
+    """The tables that are surely copies, each with its original."""
+    return {
+        each.table: CopyOf(each.original, each.kind)
+        for each in state.copies()
+        if each.original is not None and each.confidence >= SURE_COPY
+    }
+
+
 def table_of_references(state: EvidenceState) -> dict[str, str]:
     """The table of every object that can have a reading, by the object's reference."""
     rows = state.rows(
@@ -98,6 +109,8 @@ def table_of_references(state: EvidenceState) -> dict[str, str]:
     return {row["reference"]: row["table_reference"] for row in rows}
 
 
-def _digest(environment: ObservedEnvironment, texts: Sequence[Text], said: Sequence[Reading]) -> str:
-    whole = repr((__version__, environment.tables, texts, said)).encode("utf-8", "replace")
+def _digest(
+    environment: ObservedEnvironment, texts: Sequence[Text], said: Sequence[Reading], copies: Mapping[str, CopyOf]
+) -> str:
+    whole = repr((__version__, environment.tables, texts, said, sorted(copies.items()))).encode("utf-8", "replace")
     return hashlib.blake2b(whole, digest_size=16).hexdigest()

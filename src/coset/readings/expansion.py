@@ -10,7 +10,7 @@ that the values contradict is dear.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -24,10 +24,15 @@ How = Literal["word", "short form", "language", "guess", "unknown"]
 BEAM, KEPT, LONGEST_PIECE, LONGEST_PHRASE = 8, 5, 26, 3
 TOGETHER = 0.9
 """What each further part of a piece that is written together costs."""
-_LAST_LETTERS = {"d": ("date", 0.8), "n": ("number", 0.8), "c": ("code", 1.3), "i": ("indicator", 1.3),
+_LAST_LETTERS = {"d": ("date", 0.6), "n": ("number", 0.6), "c": ("code", 1.3), "i": ("indicator", 1.3),
                  "t": ("type", 1.5), "f": ("flag", 1.5), "y": ("year", 1.5)}  # fmt: skip
+CLASS_ENDINGS = frozenset(
+    {"nr", "no", "cd", "dt", "id", "nm", "ts", "tx", "tp", "ty", "qt", "amt", "qty", "num", "key"}
+)
+"""With these end names that are written together: number, code, date, id, name and so on."""
 _VOWELS = frozenset("aeiou")
 
+_POINTING = frozenset({"id", "number", "key", "code", "reference"})
 DATES = frozenset({"date", "time", "timestamp", "day", "since"})
 NUMBERS = frozenset({
     "amount", "price", "quantity", "rate", "count", "balance", "cost", "total", "percent", "weight", "limit",
@@ -71,9 +76,12 @@ class Expansion:
 class Expander:
     """Spells out the names of one source."""
 
-    def __init__(self, around: Mapping[str, int], language: Language | None = None) -> None:
-        """`around`: how often the environment's own texts and readable names use each word."""
-        self.around, self.language = around, language
+    def __init__(
+        self, around: Mapping[str, int], language: Language | None = None, things: Collection[str] = ()
+    ) -> None:
+        """`around`: how often the environment's own texts and readable names use each word; `things`: what its tables
+        are about, which is what ids and numbers are of."""
+        self.around, self.language, self.things = around, language, frozenset(things)
         self._parts: dict[str, tuple[Part, ...]] = {}
         self._single: dict[str, tuple[Part, ...]] = {}
 
@@ -108,7 +116,7 @@ class Expander:
         found = []
         joined = " ".join(pieces)
         if self.language and (english := self.language.words.get(joined)):
-            found.append(Part(tuple(english.split()), 0.0, "language"))
+            found.append(Part(tuple(english[0].split()), 0.0, "language"))
         return found
 
     def parts(self, piece: str) -> tuple[Part, ...]:
@@ -146,10 +154,15 @@ class Expander:
         language, ways = self.language, list[Part]()
         if language is None:
             return ways
-        if english := language.english(piece):
-            ways.append(Part(content_words(english), 0.15 if piece in language.words else 0.5, "language"))
-        if english := language.short_forms.get(piece):
-            ways.append(Part(content_words(english), 0.45, "language"))
+        exact = piece in language.words
+        for rank, meaning in enumerate(language.english(piece)[:3]):
+            words = content_words(meaning)
+            near = 0.08 * self._rarity(words[-1])
+            ways.append(Part(words, (0.1 if exact else 0.45) + 0.25 * rank + near, "language"))
+        if meant := language.short_forms.get(piece):
+            ways.append(Part(content_words(meant), 0.45, "language"))
+        if not ways and (meant := language.beginning(piece)):
+            ways.append(Part(content_words(meant), 0.9, "language"))
         if compound := language.compound(piece):
             ways.append(Part(tuple(word for part in compound for word in part.split()), 0.6, "language"))
         return ways
@@ -191,8 +204,10 @@ class Expander:
             meaning, cost = _LAST_LETTERS.get(text, ("", 0.0)) if last else ("", 0.0)
             return (Part((meaning,), cost, "guess"),) if meaning else ()
         ways = self._alone(text)
+        if last and text in CLASS_ENDINGS:
+            return [Part(p.words, p.cost - 0.6, p.how) for p in ways if p.how != "guess" and len(p.words) == 1]
         if len(text) == 2:
-            return [Part(p.words, p.cost + 0.3, p.how) for p in ways if p.how != "guess"]
+            return [Part(p.words, p.cost + 0.3 + 0.3 * len(p.words), p.how) for p in ways if p.how != "guess"]
         # A guess within a longer piece is a guess twice over.
         return [Part(p.words, p.cost + 0.6, p.how) if p.how == "guess" else p for p in ways]
 
@@ -212,7 +227,10 @@ class Expander:
     def _fit(self, parts: tuple[Part, ...], column: ObservedColumn | None) -> float:
         """What it costs that the values contradict the last word, or saves that they fit."""
         words = self._ordered(parts)
-        return value_fit(words[-1], column) if column is not None and words else 0.0
+        if column is None or not words:
+            return 0.0
+        of_a_thing = len(words) > 1 and words[-1] in _POINTING and words[-2] in self.things
+        return value_fit(words[-1], column) - (0.9 if of_a_thing else 0.0)
 
     def _ordered(self, parts: Sequence[Part]) -> tuple[str, ...]:
         """The words in English order: *of* languages have the head first."""
@@ -234,8 +252,8 @@ def value_fit(last: str, column: ObservedColumn) -> float:
     dated = family in ("date", "time") or _dated(column)
     if last in DATES:
         return -1.0 if dated else 1.5 if family in ("flag", "number") or _wordy(column) else 0.4
-    if dated and family in ("date", "time"):
-        return 1.0
+    if dated:
+        return 1.0 if family in ("date", "time") else 0.6
     if last in NUMBERS:
         return 1.5 if family in ("flag", "date", "time") or _wordy(column) else -0.3 if family == "number" else 0.0
     if last in TEXTS:

@@ -7,23 +7,29 @@ out there (schema-only mode, personal data) never reaches a text. Knows no model
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 from coset.state import EvidenceState
 
 MOST_SAMPLES = 12
+SURE_ENOUGH = 0.5
+"""Readings less sure than this are no labels."""
 
 
-def observe(state: EvidenceState) -> ObservedEnvironment:
-    """All that the state holds, by reference. A family of tables is one table of the state."""
-    columns = _columns(state)
+def observe(state: EvidenceState, *, with_readings: bool = True) -> ObservedEnvironment:
+    """All that the state holds, by reference. A family of tables is one table of the state. Readings that are sure
+    enough are the labels of tables and columns; the readers themselves look without them."""
+    labels = _labels(state) if with_readings else {}
+    columns = _columns(state, labels)
     rows = state.rows("SELECT reference, source, name, comment, rows FROM tables ORDER BY reference")
     tables = tuple(
         ObservedTable(
             name=row["name"],
             columns=tuple(columns.get(row["reference"], ())),
             reference=row["reference"],
+            label=labels.get(row["reference"], ""),
             description=row["comment"] or "",
             rows=row["rows"],
             source=row["source"],
@@ -33,7 +39,12 @@ def observe(state: EvidenceState) -> ObservedEnvironment:
     return ObservedEnvironment("", tables)
 
 
-def _columns(state: EvidenceState) -> dict[str, list[ObservedColumn]]:
+def _labels(state: EvidenceState) -> dict[str, str]:
+    rows = state.rows("SELECT reference, name FROM best_readings WHERE confidence >= $1", [SURE_ENOUGH])
+    return {row["reference"]: row["name"] for row in rows}
+
+
+def _columns(state: EvidenceState, labels: Mapping[str, str]) -> dict[str, list[ObservedColumn]]:
     points, pointed = _references(state)
     words = _documents(state)
     keys = {
@@ -58,6 +69,7 @@ def _columns(state: EvidenceState) -> dict[str, list[ObservedColumn]]:
                 name=row["name"],
                 type=type_family(row["type"]),
                 reference=reference,
+                label=labels.get(reference, ""),
                 description=row["comment"] or words.get(reference, ""),
                 samples=tuple((list(row["examples"] or ()) + groups.get(reference, []))[:MOST_SAMPLES]),
                 is_key=(row["table_reference"], row["name"]) in keys,
@@ -70,11 +82,11 @@ def _columns(state: EvidenceState) -> dict[str, list[ObservedColumn]]:
                 mean_length=row["mean_length"],
             )
         )
-    _add_inner(state, found)
+    _add_inner(state, found, labels)
     return found
 
 
-def _add_inner(state: EvidenceState, found: dict[str, list[ObservedColumn]]) -> None:
+def _add_inner(state: EvidenceState, found: dict[str, list[ObservedColumn]], labels: Mapping[str, str]) -> None:
     """Nested paths and text facets stand after the columns of their table."""
     for row in state.rows("SELECT * FROM paths ORDER BY table_reference, reference"):
         steps = [step for step in row["path"] or [] if step != "[]"]
@@ -83,6 +95,7 @@ def _add_inner(state: EvidenceState, found: dict[str, list[ObservedColumn]]) -> 
                 name=" ".join(steps[-2:]) or row["reference"],
                 type=type_family(row["type"]),
                 reference=row["reference"],
+                label=labels.get(row["reference"], ""),
                 description=row["description"] or "",
                 samples=tuple(row["examples"] or ())[:MOST_SAMPLES],
             )

@@ -40,6 +40,14 @@ _FIRST = {"dimension": "dimension", "fact": "facts", "reference": "reference lis
 
 
 @dataclass(frozen=True)
+class CopyOf:
+    """What a table is a copy of."""
+
+    original: str
+    kind: str
+
+
+@dataclass(frozen=True)
 class SourceContext:
     """What the names of one source are read with."""
 
@@ -49,8 +57,11 @@ class SourceContext:
     """What tables are called by readers who know more than names."""
 
 
-def read_offline(environment: ObservedEnvironment, texts: Sequence[Text] = ()) -> list[Reading]:
-    """All readings of all offline readers. A text without a name takes that of the best reading that has one."""
+def read_offline(
+    environment: ObservedEnvironment, texts: Sequence[Text] = (), copies: Mapping[str, CopyOf] | None = None
+) -> list[Reading]:
+    """All readings of all offline readers. A text without a name takes that of the best reading that has one; a copy
+    is read as its original."""
     by_source: dict[str, list[ObservedTable]] = defaultdict(list)
     for table in environment.tables:
         by_source[table.source].append(table)
@@ -72,9 +83,40 @@ def read_offline(environment: ObservedEnvironment, texts: Sequence[Text] = ()) -
         first = [each for table in tables for each in name_readings(table, context)]
         # Read again with what was surely read: a short form means in one place what it means in the others.
         near.update(_surely_read(first))
-        context = SourceContext(habits, Expander(near, language), titles)
+        things = {_entity(tuple(each.name.split()))[-1] for each in first if each.is_table and each.name}
+        context = SourceContext(habits, Expander(near, language, things), titles)
         found += [each for table in tables for each in name_readings(table, context)]
-    return _named(found)
+    return _named(found if not copies else _as_originals(environment, found, copies))
+
+
+def _as_originals(
+    environment: ObservedEnvironment, found: Sequence[Reading], copies: Mapping[str, CopyOf]
+) -> list[Reading]:
+    """Names of copies and of their columns give way to the readings of the originals."""
+    best = best_readings(each for each in found if each.name)
+    tables = {table.reference: table for table in environment.tables}
+    kept = []
+    for each in found:
+        copy = copies.get(each.table_reference)
+        if copy is None or each.reader not in ("words", "abbreviations"):
+            kept.append(each)
+            continue
+        if each.is_table:
+            original = best.get(copy.original)
+            told = f"{original.name} ({copy.kind})" if original else each.name
+        else:
+            original = best.get(copy.original + each.reference[len(each.table_reference) :])
+            told = original.name if original else each.name
+        if original is None or copy.original not in tables:
+            kept.append(each)
+            continue
+        kept.append(
+            replace(
+                each, name=told, meaning=original.meaning, synonyms=original.synonyms, reader=original.reader,
+                confidence=max(0.1, round(original.confidence - 0.02, 3)), source=f"as in {copy.original}",
+            )
+        )  # fmt: skip
+    return kept
 
 
 def name_readings(table: ObservedTable, context: SourceContext) -> Iterator[Reading]:
@@ -85,8 +127,9 @@ def name_readings(table: ObservedTable, context: SourceContext) -> Iterator[Read
     yield _reading(table.reference, table.reference, " ".join(words), spelled, table.name)
     known = context.titles.get(table.reference)
     about = _entity(tuple(known.split()) if known else words)
+    initials = "".join(piece[0] for piece in pieces) if len(pieces) > 1 else ""
     for column in table.columns:
-        yield _column_reading(table, column, about, context)
+        yield _column_reading(table, column, about, initials, context)
 
 
 def _entity(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -96,9 +139,11 @@ def _entity(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _column_reading(
-    table: ObservedTable, column: ObservedColumn, about: tuple[str, ...], context: SourceContext
+    table: ObservedTable, column: ObservedColumn, about: tuple[str, ...], initials: str, context: SourceContext
 ) -> Reading:
     pieces = _cut(column_pieces(column.name[:LONGEST_NAME], table.reference, context.habits))
+    if len(pieces) > 1 and pieces[0] == initials:  # The id of `cov_chk` is its `cc_id`.
+        pieces = pieces[1:]
     spelled = context.expander.expand(pieces, column)
     words = spelled.words
     own = tuple(word for word in words if word not in about)

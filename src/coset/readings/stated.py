@@ -17,7 +17,8 @@ from coset.readings.reading import Reading
 from coset.readings.vocabulary import vocabulary
 
 LONGEST_NAME, LONGEST_MEANING = 6, 240
-COMMENT, DEFINED, BRACKETS, SENTENCE = 0.93, 0.9, 0.84, 0.82
+COMMENT, DEFINED, SENTENCE, LOOSE = 0.93, 0.9, 0.82, 0.55
+"""LOOSE: a sentence of a document; it may speak of something else in passing, as a description does not."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def stated_readings(environment: ObservedEnvironment, texts: Sequence[Text]) -> 
             column.reference, column.description,
         )  # fmt: skip
         tables[reference] = table.reference
-        if described.strip():
+        if described.strip() and "#" not in reference:
             yield _described(reference, table.reference, described, "comment", COMMENT, "comment")
     for text in texts:
         if text.about in tables and text.about is not None:
@@ -64,7 +65,12 @@ def short_name(text: str) -> str:
     words = clause.split()
     while words and words[0].lower() in ("the", "a", "an", "this", "contains", "stores", "holds"):
         words = words[1:]
-    qualifies = not words or words[0].lower() in _QUALIFYING or (len(words) == 1 and words[0].isupper())
+    qualifies = (
+        not words
+        or words[0].lower() in _QUALIFYING
+        or any(any(letter.isdigit() for letter in word) for word in words)
+        or (len(words) == 1 and words[0].isupper())
+    )
     return " ".join(words).lower() if len(words) <= LONGEST_NAME and not qualifies else ""
 
 
@@ -107,22 +113,20 @@ class _Names:
 
     def read(self, text: Text) -> Iterator[Reading]:
         for line in text.text.splitlines():
-            if (found := _DEFINITION.match(line)) and self._telling(found[1], strict=False):
+            if (found := _DEFINITION.match(line)) and self._telling(found[1]):
                 yield from self._said(text, found[1], short_name(found[2]), found[2], DEFINED)
         flat = " ".join(text.text.split())
-        for pattern, name, phrase, sure in (
-            (_BRACKETS, 2, 1, BRACKETS), (_ARE_IN, 2, 1, SENTENCE), (_IS_THE, 1, 2, SENTENCE),
-        ):  # fmt: skip
+        sure = SENTENCE if text.place.startswith("description") else LOOSE
+        for pattern, name, phrase in ((_BRACKETS, 2, 1), (_ARE_IN, 2, 1), (_IS_THE, 1, 2)):
             for found in pattern.finditer(flat):
                 said = _noun(found[phrase])
-                if said and self._telling(found[name], strict=True):
+                if said and self._telling(found[name]):
                     yield from self._said(text, found[name], said, "", sure, tables_only=True)
 
-    def _telling(self, name: str, *, strict: bool) -> bool:
+    def _telling(self, name: str) -> bool:
         """Whether a word of a text is meant as a name: it is one here, and no plain word of the language."""
         lower = name.lower()
-        plain = vocabulary().is_word(lower) and (strict or not name.isupper())
-        return lower in self.objects and not plain
+        return lower in self.objects and not vocabulary().is_word(lower)
 
     def _said(
         self, text: Text, written: str, name: str, meaning: str, confidence: float, *, tables_only: bool = False

@@ -56,55 +56,59 @@ def vocabulary() -> Vocabulary:
 
 @dataclass(frozen=True)
 class Language:
-    """Business words and short forms of one language, without accents, each with its English."""
+    """Business words and short forms of one language, without accents, each with its English, the likeliest first."""
 
     code: str
-    words: dict[str, str]
-    stems: dict[str, str]
+    words: dict[str, tuple[str, ...]]
+    stems: dict[str, tuple[str, ...]]
     short_forms: dict[str, str]
 
     @property
     def head_first(self) -> bool:
         return self.code in HEAD_FIRST
 
-    def english(self, word: str) -> str | None:
-        """The English of a word, also where its ending is another (plural, case, gender)."""
-        found = self.words.get(word)
-        return found if found is not None or len(word) < 4 else self.stems.get(stem(word))
+    def english(self, word: str) -> tuple[str, ...]:
+        """What a word means, also where its ending is another (plural, case, gender)."""
+        return self.words.get(word) or (self.stems.get(stem(word), ()) if len(word) >= 4 else ())
+
+    def beginning(self, piece: str) -> str | None:
+        """What the shortest word means that begins with a piece of four letters and more."""
+        if len(piece) < 4:
+            return None
+        found = min((word for word in self.words if word.startswith(piece) and " " not in word), key=len, default=None)
+        return self.words[found][0] if found else None
 
     def compound(self, word: str) -> tuple[str, ...] | None:
         """The English of a word written together from known ones: Kundennummer, orderdatum."""
         if self.head_first or len(word) < 7:
             return None
         for cut in range(len(word) - 3, 2, -1):
-            first = self.english(word[:cut]) or (self.english(word[: cut - 1]) if word[cut - 1] in "sn" else None)
-            if first is None:
+            first = self.english(word[:cut]) or (self.english(word[: cut - 1]) if word[cut - 1] in "sn" else ())
+            if not first:
                 continue
-            rest = self.english(word[cut:]) or self.short_forms.get(word[cut:])
-            if rest is not None:
-                return first, rest
+            rest = self.english(word[cut:]) or tuple(filter(None, [self.short_forms.get(word[cut:])]))
+            if rest:
+                return first[0], rest[0]
         return None
 
 
 @cache
 def languages() -> dict[str, Language]:
-    words: dict[str, dict[str, str]] = {code: {} for code in LANGUAGES}
+    # A word that stands in several rows means first what it is the first translation of.
+    found: dict[str, dict[str, list[tuple[int, str]]]] = {code: defaultdict(list) for code in LANGUAGES}
     forms: dict[str, dict[str, str]] = {code: {} for code in LANGUAGES}
-    later: list[tuple[str, str, str]] = []
     for row in _rows("dictionary.tsv"):
         for code, cell in zip(LANGUAGES, row[1:], strict=True):
             for place, written in enumerate(filter(None, cell.split(","))):
                 for folded in folds(written):
-                    # A word that stands in several rows means the one where it is the first translation.
-                    if place == 0:
-                        words[code].setdefault(folded, row[0])
-                    else:
-                        later.append((code, folded, row[0]))
-    for code, folded, english in later:
-        words[code].setdefault(folded, english)
+                    found[code][folded].append((place, row[0]))
     for code, form, english in _rows("foreign_short_forms.tsv"):
         for folded in folds(form):
             forms[code].setdefault(folded, english)
+    words = {
+        code: {word: tuple(english for _, english in sorted(meanings)) for word, meanings in each.items()}
+        for code, each in found.items()
+    }
     return {code: Language(code, words[code], _stems(words[code]), forms[code]) for code in LANGUAGES}
 
 
@@ -130,8 +134,8 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple(word for word in text.split() if word not in _LINKING)
 
 
-def _stems(words: dict[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _stems(words: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
     for word, english in words.items():
         if len(word) >= 4 and " " not in word:
             found.setdefault(stem(word), english)

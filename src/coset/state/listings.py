@@ -52,10 +52,24 @@ def everything_about(state: EvidenceState, reference: str) -> dict[str, Any]:
     ):
         found = finder(state, reference)
         if found is not None:
-            known.update(kind=kind)
+            known.update(kind=kind, readings=_readings(state, reference))
             known.update(found)
             return known
     raise UserError(f"nothing is known of '{reference}'")
+
+
+def _readings(state: EvidenceState, reference: str) -> list[str]:
+    """What each reader says it is, the best first."""
+    rows = state.rows(
+        "SELECT name, meaning, reader, confidence, source FROM readings WHERE reference = $1 "
+        "ORDER BY reader = 'person' DESC, confidence DESC, reader, source",
+        [reference],
+    )
+    return [
+        f"{row['name']}{': ' + row['meaning'] if row['meaning'] else ''} "
+        f"({row['reader']}, {row['confidence']:.2f}; {row['source']})"
+        for row in rows
+    ]
 
 
 def _notes(state: EvidenceState, reference: str) -> list[str]:

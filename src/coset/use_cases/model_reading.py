@@ -16,14 +16,13 @@ from coset.answering.models import ModelChoice, open_model, parse_model
 from coset.answering.recorder import NullRecorder, Recorder
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
-from coset.readings.comprehension import texts_of
+from coset.readings.comprehension import copies_of, texts_of
 from coset.readings.observe import observe
 from coset.readings.pages import INSTRUCTIONS, Page, PageReply, make_pages, parse_reply
 from coset.readings.store import ReadingStore
 from coset.state import EvidenceState
 
 DEFAULT_BUDGET = 200_000
-SURE_COPY = 0.5
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,14 @@ def plan_reading(state: EvidenceState, environment: Environment, model: str) -> 
 def unread_pages(state: EvidenceState, environment: Environment) -> list[Page]:
     """The tables that neither a model nor an agent has read as they are now, in pages."""
     store = ReadingStore(state)
-    copies = {copy.table for copy in state.copies() if copy.confidence >= SURE_COPY}
+    copies = copies_of(state)
     personal = {row["reference"] for row in state.rows("SELECT reference FROM columns WHERE personal IS NOT NULL")}
     return make_pages(
-        observe(state), texts_of(state, environment), known=store.read_by_model(), left_out=copies, personal=personal
+        observe(state, with_readings=False),
+        texts_of(state, environment),
+        known=store.read_by_model(),
+        left_out=copies,
+        personal=personal,
     )
 
 
