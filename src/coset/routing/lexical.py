@@ -28,7 +28,7 @@ NAME, READING, MEANING, COMMENT, COLUMN, VALUE, SENTENCE = 3.0, 3.0, 2.0, 1.5, 1
 MOST_VALUES = 8
 LENT, MOST_LENT, PASSAGES = 0.35, 40, 3
 """What words of a passage weigh beside the question's own, how many of them, and of how many passages."""
-NAMED = 0.5
+NAMED, NEARBY = 0.5, 0.5
 DESCRIBED, DOCUMENTED, RULED = 0.5, 0.4, 1.0
 """What it counts whatever is asked that a description of its source, or a general rule, names a table."""
 _SENTENCES = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#]|\d+[.)]) )")
@@ -73,6 +73,8 @@ class Passages:
     words: WeightedWords
     stems: tuple[tuple[str, ...], ...]
     targets: tuple[tuple[tuple[str, float], ...], ...]
+    around: Mapping[str, tuple[tuple[str, float], ...]]
+    """The tables that a section names anywhere."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,8 @@ class LexicalIndex:
                 lent[word] = max(lent.get(word, 0.0), LENT * share)
             for table, confidence in self.passages.targets[place]:
                 mentioned[table] = max(mentioned.get(table, 0.0), share * confidence)
+            for table, confidence in self.passages.around[self.passages.references[place]]:
+                mentioned[table] = max(mentioned.get(table, 0.0), NEARBY * share * confidence)
         hits = tuple((self.passages.references[place], float(found[place])) for place in best)
         return LexicalHits(plain, self.words.scores(lent), hits, mentioned)
 
@@ -217,7 +221,11 @@ def _passages(objects: StateObjects) -> Passages:
             stems.append(stems_of(f"{titles} {text}"))
             targets.append(tuple(sorted(own.items())))
     words = WeightedWords([dict.fromkeys(own, 1.0) for own in stems])
-    return Passages(tuple(references), words, tuple(stems), tuple(targets))
+    around: dict[str, dict[str, float]] = defaultdict(dict)
+    for reference, own_targets in zip(references, targets, strict=True):
+        around[reference] |= dict(own_targets)
+    everywhere = {reference: tuple(sorted(own.items())) for reference, own in around.items()}
+    return Passages(tuple(references), words, tuple(stems), tuple(targets), everywhere)
 
 
 def _original(objects: StateObjects, reference: str) -> str | None:

@@ -8,7 +8,9 @@ since. Knows no language model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,6 +44,8 @@ ORDERED = 400
 EXPLAINED = 20
 SURE_TRUST = 0.6
 """From this trust in names on, the ranker's probabilities are taken as they are."""
+HOLDING = 1.5
+"""What it counts that a table alone holds a value of the question, beside being named by the best passage."""
 BELIEVED = 0.5
 """Joins of less confidence lead nowhere."""
 
@@ -170,7 +174,11 @@ class Router:
         ranking = self.model.ranker.rank(candidates(encoded, ranked_by, found.anchors, self.index), self.index)
         hits = self.lexical.find(question)
         order = blended(
-            ranking.best_tables(), hits.lent, self.index.trust, self.context, self._numbered(hits.mentioned)
+            ranking.best_tables(),
+            hits.lent,
+            self.index.trust,
+            self.context,
+            self._numbered(hits.mentioned) + self._numbered(self._holding(found.anchors)),
         )
         # Where names do not speak, the ranker's scores are guesses: they choose nothing by themselves.
         belief = min(1.0, self.index.trust / SURE_TRUST)
@@ -188,6 +196,22 @@ class Router:
         anchors = in_order_of_score(found.anchors)
         selection = choose(demand, anchors, scores, self.objects, self.inventory, self.settings)
         return _Request(demand, found, scores, anchors, selection)
+
+    def _holding(self, anchors: Iterable[Anchor]) -> dict[str, float]:
+        """Originals that hold values of the question: the fewer hold one, the more it says."""
+        by_phrase: dict[str, dict[str, float]] = defaultdict(dict)
+        for anchor in anchors:
+            table = self.objects.table_of(anchor.reference)
+            if table is None or anchor.value is None or anchor.kind not in ("value", "code"):
+                continue
+            if self.objects.knowledge.original(table) == table:
+                own = by_phrase[anchor.phrase]
+                own[table] = max(own.get(table, 0.0), anchor.score)
+        gain: dict[str, float] = defaultdict(float)
+        for own in by_phrase.values():
+            for table, score in own.items():
+                gain[table] += HOLDING * score / math.sqrt(len(own))
+        return gain
 
     def _numbered(self, by_table: Mapping[str, float]) -> Vectors:
         """Numbers of tables in the order of the index."""
