@@ -19,6 +19,7 @@ from coset.routing.objects_of_state import StateObjects
 from coset.routing.request import Anchor, Demand, Ranked
 from coset.routing.view import Why
 
+HALVING = 10
 DATES = frozenset({"date_as_text", "mixed_date_formats"})
 
 
@@ -48,6 +49,8 @@ class ChoiceSettings:
     ranking thought of it."""
     covers: float = 0.3
     """A facet that fewer rows have covers no demand, and is not chosen for its name."""
+    likely: float = 0.5
+    """The relevance of the first table of the order, for which nothing else speaks; it halves after some places."""
     anchors: int = 12
     tables: int = 60
     """Of so many tables, the strongest, facts are looked at."""
@@ -111,6 +114,8 @@ def choose(
         if table in objects.tables and not _is_copy(table, objects, named)
     )[: settings.tables]
     objects.load((*tables, *order))
+    for place, table in enumerate(order):
+        tables[table] = max(tables.get(table, 0.0), settings.likely * HALVING / (HALVING + place))
     columns = {column.reference: column for table in tables for column in _own_facts(objects.columns(table))}
     strength = {reference: scores.columns.get(reference, 0.0) for reference in columns}
     reasons: dict[str, list[Why]] = {}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from coset.readings.observed import ObservedEnvironment
 from coset.routing.objects_of_state import StateObjects
-from coset.routing.word_index import stems_of
+from coset.routing.word_index import WordIndex, stems_of
 from coset.state import EvidenceState
 
 Scores = NDArray[np.float32]
@@ -28,7 +28,8 @@ NAME, READING, MEANING, COMMENT, COLUMN, VALUE, SENTENCE = 3.0, 3.0, 2.0, 1.5, 1
 MOST_VALUES = 8
 LENT, MOST_LENT, PASSAGES = 0.35, 40, 3
 """What words of a passage weigh beside the question's own, how many of them, and of how many passages."""
-NAMED, NEARBY = 0.5, 0.5
+NAMED, NEARBY, RULED_COLUMN = 0.5, 0.5, 0.7
+MOST_COLUMNS = 300
 DESCRIBED, DOCUMENTED, RULED = 0.5, 0.4, 1.0
 """What it counts whatever is asked that a description of its source, or a general rule, names a table."""
 _SENTENCES = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#]|\d+[.)]) )")
@@ -73,6 +74,8 @@ class Passages:
     words: WeightedWords
     stems: tuple[tuple[str, ...], ...]
     targets: tuple[tuple[tuple[str, float], ...], ...]
+    columns: tuple[tuple[tuple[str, float], ...], ...]
+    """The columns that it names."""
     around: Mapping[str, tuple[tuple[str, float], ...]]
     """The tables that a section names anywhere."""
 
@@ -89,6 +92,8 @@ class LexicalHits:
     """(section, score), the best first."""
     mentioned: Mapping[str, float]
     """Tables that those passages name, with a share of the best passage's score."""
+    columns: Mapping[str, float]
+    """Columns that those passages or general rules name, or whose names have words of the question: 0 to 1."""
 
 
 class LexicalIndex:
@@ -100,6 +105,18 @@ class LexicalIndex:
         self.words = WeightedWords(texts)
         self.passages = _passages(objects)
         self.main = _main_tables(objects)
+        named = state.rows("SELECT reference, name FROM columns ORDER BY reference")
+        self.columns = tuple(row["reference"] for row in named)
+        self.column_words = WordIndex(_column_stems(objects, row["reference"], row["name"]) for row in named)
+        self.ruled_columns = sorted(
+            {
+                reference
+                for rule in objects.knowledge.rules
+                if rule.is_general and not rule.status
+                for reference in rule.about
+                if objects.table_of(reference) not in (None, reference)
+            }
+        )
 
     def find(self, question: str) -> LexicalHits:
         own = dict.fromkeys(stems_of(question), 1.0)
@@ -117,7 +134,20 @@ class LexicalIndex:
             for table, confidence in self.passages.around[self.passages.references[place]]:
                 mentioned[table] = max(mentioned.get(table, 0.0), NEARBY * share * confidence)
         hits = tuple((self.passages.references[place], float(found[place])) for place in best)
-        return LexicalHits(plain, self.words.scores(lent), hits, mentioned)
+        return LexicalHits(plain, self.words.scores(lent), hits, mentioned, self._columns(own, best, found))
+
+    def _columns(self, question: Mapping[str, float], passages: Sequence[int], found: Scores) -> dict[str, float]:
+        overlap = self.column_words.overlap(list(question))
+        shares = overlap.of_question * overlap.of_object
+        strongest = np.argsort(-shares, kind="stable")[:MOST_COLUMNS]
+        columns = {self.columns[place]: float(shares[place]) for place in strongest if shares[place] > 0}
+        for reference in self.ruled_columns:
+            columns[reference] = max(columns.get(reference, 0.0), RULED_COLUMN)
+        for place in passages:
+            share = float(found[place] / found[passages[0]])
+            for reference, confidence in self.passages.columns[place]:
+                columns[reference] = max(columns.get(reference, 0.0), share * confidence)
+        return columns
 
 
 def texts_of_observed(environment: ObservedEnvironment) -> list[dict[str, float]]:
@@ -134,6 +164,11 @@ def texts_of_observed(environment: ObservedEnvironment) -> list[dict[str, float]
                 words[word] = words.get(word, 0.0) + weight
         found.append(words)
     return found
+
+
+def _column_stems(objects: StateObjects, reference: str, name: str) -> tuple[str, ...]:
+    known = objects.knowledge.readings.get(reference)
+    return stems_of(f"{name} {known.name}" if known else name)
 
 
 def _texts(state: EvidenceState, objects: StateObjects, tables: Sequence[str]) -> list[dict[str, float]]:
@@ -203,7 +238,7 @@ def _table_names(objects: StateObjects) -> dict[str, list[str]]:
 
 def _passages(objects: StateObjects) -> Passages:
     """Every paragraph that is in force, under the titles of its section."""
-    references, stems, targets = [], [], []
+    references, stems, targets, columns = [], [], [], []
     names = _table_names(objects)
     for section in objects.knowledge.sections:
         if section.status:
@@ -220,12 +255,19 @@ def _passages(objects: StateObjects) -> Passages:
             references.append(section.reference)
             stems.append(stems_of(f"{titles} {text}"))
             targets.append(tuple(sorted(own.items())))
+            columns.append(
+                tuple(
+                    (each.target, each.confidence)
+                    for each in mentions
+                    if each.paragraph == number and "." in each.target
+                )
+            )
     words = WeightedWords([dict.fromkeys(own, 1.0) for own in stems])
     around: dict[str, dict[str, float]] = defaultdict(dict)
     for reference, own_targets in zip(references, targets, strict=True):
         around[reference] |= dict(own_targets)
     everywhere = {reference: tuple(sorted(own.items())) for reference, own in around.items()}
-    return Passages(tuple(references), words, tuple(stems), tuple(targets), everywhere)
+    return Passages(tuple(references), words, tuple(stems), tuple(targets), tuple(columns), everywhere)
 
 
 def _original(objects: StateObjects, reference: str) -> str | None:

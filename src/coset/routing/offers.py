@@ -104,7 +104,8 @@ class Offers:
         """A taken column in more detail."""
         taken = self.parts.columns[reference]
         price = self.parts.take_cost(taken.facts, taken.why, depth)
-        worth = max(taken.score, 0.1) * max(WORTH[reason] for reason in taken.why) * share
+        least = 0.1 * min(1.0, 2 * self.parts.tables[taken.facts.table])
+        worth = max(taken.score, least) * max(WORTH[reason] for reason in taken.why) * share
 
         def take() -> None:
             self.parts.take_column(taken.facts, taken.score, taken.why, depth, 0.0)

@@ -46,6 +46,9 @@ SURE_TRUST = 0.6
 """From this trust in names on, the ranker's probabilities are taken as they are."""
 HOLDING = 1.5
 """What it counts that a table alone holds a value of the question, beside being named by the best passage."""
+WRITTEN = 0.28
+"""The most that it counts for a column that a passage or rule names it, or that its name has the question's words:
+values of such columns are told first, but none is chosen for it alone."""
 BELIEVED = 0.5
 """Joins of less confidence lead nowhere."""
 
@@ -191,6 +194,8 @@ class Router:
             self.index.columns[ranking.columns[place]]: belief * float(ranking.column_scores[place])
             for place in strongest
         }
+        for reference, share in hits.columns.items():
+            columns[reference] = max(columns.get(reference, 0.0), WRITTEN * share)
         ordered = tuple(self.index.tables[number] for number in order[:ORDERED])
         scores = Scores(tables, columns, ordered, spoken.strength, spoken.told, found.unread)
         anchors = in_order_of_score(found.anchors)

@@ -41,7 +41,7 @@ from coset.routing.view_text import (
     source_lines,
 )
 
-COVERING, CONNECTING, COMPETING, WIDENING = 0.25, 0.3, 0.35, 0.65
+COVERING, CONNECTING, COMPETING, WIDENING = 0.25, 0.3, 0.35, 0.7
 """The shares of the budget up to which wanted objects by name, then joins, then competitors, then the likeliest tables
 may fill it."""
 TABLE_ROOM = 220
