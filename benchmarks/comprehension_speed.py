@@ -6,6 +6,11 @@ Two settings: one generated table of 60 columns (numbers, dates, categories, key
 2,754 small tables of one shape (generated, or those of the DuckDB file given with --stock). Each measurement has a
 process of its own with one gigabyte for DuckDB, so that its peak memory is its own. `--costs` prints what single
 aggregates cost on a tenth of the rows.
+
+    python benchmarks/comprehension_speed.py --environment FOLDER
+
+comprehends an environment anew (its state is deleted) in one process and prints the processor seconds of each stage,
+all of them as a ratio to SUMMARIZE over the same tables in the same run.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import argparse
 import multiprocessing
 import os
 import resource
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,9 +29,15 @@ from pathlib import Path
 import duckdb
 from report import report
 
+from coset.environment.catalogue import Catalogue
+from coset.environment.configuration import load_environment
+from coset.environment.units import units_of
 from coset.evidence.profiles import profile_table
+from coset.evidence.reading import make_unit_readable, open_connection
 from coset.evidence.sampled_rows import sampled_rows
 from coset.evidence.value_groups import value_groups
+from coset.evidence.work import here
+from coset.use_cases.comprehend import STAGES, Run, Settings, Stage, comprehend
 
 SMALL_TABLES, SMALL_ROWS = 2_754, 700
 MEMORY = "1GB"
@@ -44,7 +56,11 @@ def main() -> None:
     arguments.add_argument("--stock", type=Path)
     arguments.add_argument("--costs", action="store_true")
     arguments.add_argument("--json", action="store_true")
+    arguments.add_argument("--environment", type=Path)
     given = arguments.parse_args()
+    if given.environment:
+        compare_environment(given.environment.resolve())
+        return
     with tempfile.TemporaryDirectory() as name:
         large = Path(name) / "large.duckdb"
         in_process(generate_large, large, given.rows)
@@ -78,6 +94,56 @@ def compare(title: str, path: Path, prefix: str) -> None:
         aim="at most 1.5 times SUMMARIZE, under 2,000 MB",
         met=profile / summarize <= 1.5 and profile_peak < 2_000,
     )
+
+
+def compare_environment(folder: Path) -> None:
+    shutil.rmtree(load_environment(folder).state_folder, ignore_errors=True)
+    stages = in_process(comprehend_by_stage, folder)
+    tables, summarize = in_process(summarize_environment, folder)
+    whole = sum(stages.values())
+    figures = {f"{name}, CPU s": seconds for name, seconds in stages.items()}
+    figures |= {"comprehension, CPU s": whole, "tables and families": float(tables), "SUMMARIZE, CPU s": summarize}
+    figures["ratio"] = whole / summarize
+    report(f"comprehension of {folder.name} against SUMMARIZE of its tables", figures, aim="none", met=True)
+
+
+def comprehend_by_stage(folder: Path) -> dict[str, float]:
+    """Processor seconds of each stage, with those of the processes it started."""
+    spent: dict[str, float] = {}
+
+    def timed(stage: Stage) -> Stage:
+        def run(given: Run) -> None:
+            before = _processor_seconds()
+            stage.run(given)
+            spent[stage.what] = _processor_seconds() - before
+
+        return Stage(stage.what, run)
+
+    comprehend(load_environment(folder), Settings(spread=here), stages=[timed(stage) for stage in STAGES])
+    return spent
+
+
+def _processor_seconds() -> float:
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def summarize_environment(folder: Path) -> tuple[int, float]:
+    """SUMMARIZE over every table and family as comprehension reads them, from local copies where there are some."""
+    environment = load_environment(folder)
+    catalogue = Catalogue(environment).list_sources()
+    tables, spent = 0, 0.0
+    with open_connection() as connection:
+        for name, listing in catalogue.listings.items():
+            for unit in () if listing.problem else units_of(listing):
+                view = f"table_{tables}"
+                readable = make_unit_readable(connection, catalogue.sources[name], unit, environment.state_folder, view)
+                before = time.process_time()
+                connection.execute(f"SUMMARIZE {readable.relation}").fetchall()
+                spent += time.process_time() - before
+                tables += 1
+    catalogue.close()
+    return tables, spent
 
 
 def in_process(work: Callable, *arguments: object):

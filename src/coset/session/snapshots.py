@@ -9,6 +9,7 @@ it; a kill at any moment leaves either the old copy or the new one.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -25,6 +26,7 @@ from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanis
 from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 Progress = Callable[[str, int, int | None], None]
@@ -121,6 +123,14 @@ def file_type(duckdb_type: str) -> str:
     return duckdb_type if '"' in duckdb_type else re.sub(r"\bINTERVAL\b", "VARCHAR", duckdb_type)
 
 
+@functools.cache
+def _writer() -> duckdb.DuckDBPyConnection:
+    """The one database of this process that writes files: starting one takes longer than writing a small table."""
+    import duckdb
+
+    return duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
+
+
 def fetch_to_parquet(
     source: Source,
     table: Table,
@@ -142,7 +152,7 @@ def fetch_to_parquet(
     stream = pa.RecordBatchReader.from_batches(reader.schema, iter(watched))
     casts = ", ".join(_cast(field, column) for field, column in zip(reader.schema, columns, strict=True))
     try:
-        with duckdb.connect(":memory:", config={"python_enable_replacements": "false"}) as connection:
+        with _writer().cursor() as connection:
             connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
             connection.execute("SET enable_progress_bar = false")
             connection.register("arriving", stream)

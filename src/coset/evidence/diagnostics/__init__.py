@@ -14,9 +14,9 @@ import duckdb
 
 from coset.evidence.diagnostics.counters import diagnose_counters
 from coset.evidence.diagnostics.judge import diagnose_from
-from coset.evidence.diagnostics.observed import Counts, Observed, observe
+from coset.evidence.diagnostics.observed import Observed, observe
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
-from coset.state.objects import Diagnostic
+from coset.state.objects import Counts, Diagnostic
 
 __all__ = [
     "Counts",
