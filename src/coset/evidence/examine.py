@@ -80,7 +80,9 @@ def examine_each(task: Examination) -> Iterator[Examined]:
                     elif down is not None:
                         evidence = with_problem(task, table, down)
                     else:
-                        readable = make_unit_readable(connection, source, unit, task.state_folder, f"examined_{number}")
+                        readable = make_unit_readable(
+                            connection, source, unit, task.state_folder, f"examined_{number}", hold=True
+                        )
                         evidence = _examine_table(task, source, unit, readable)
                         joinable[number] = _joinable(task, unit, readable)
                 except CosetError as error:

@@ -29,6 +29,8 @@ from coset.state.objects import Reference
 UNION_TABLES = 100
 """So many tables of a family are gathered by one statement."""
 UNION_ROWS = 5_000_000
+HELD_ROWS = 20_000
+"""A table of at most so many rows is held in memory while it is looked at."""
 WIDE_COLUMNS = 300
 """A table of more columns is copied first: DuckDB plans every column of a view anew for every statement over it."""
 
@@ -77,16 +79,29 @@ def open_connection(sources: Iterable[Source], state_folder: Path) -> Iterator[d
 
 
 def make_unit_readable(
-    connection: duckdb.DuckDBPyConnection, source: Source, unit: Unit, state_folder: Path, view: str
+    connection: duckdb.DuckDBPyConnection,
+    source: Source,
+    unit: Unit,
+    state_folder: Path,
+    view: str,
+    *,
+    hold: bool = False,
 ) -> Readable:
-    """A table as a view; a family as the union of its members."""
+    """A table as a view; a family as the union of its members. `hold`: many statements are to come, so a small table
+    is read once and held in memory."""
     if not unit.members:
-        return make_readable(connection, source, unit.table, state_folder, view)
+        return make_readable(connection, source, unit.table, state_folder, view, hold=hold)
     return make_union_readable(connection, source, unit.table, unit.members, state_folder, view)
 
 
 def make_readable(
-    connection: duckdb.DuckDBPyConnection, source: Source, table: Table, state_folder: Path, view: str
+    connection: duckdb.DuckDBPyConnection,
+    source: Source,
+    table: Table,
+    state_folder: Path,
+    view: str,
+    *,
+    hold: bool = False,
 ) -> Readable:
     """The table as a view of that name."""
     token = source.change_token(table)
@@ -96,6 +111,8 @@ def make_readable(
     relation = identifier(view)
     if len(table.columns) > WIDE_COLUMNS:
         relation = _copied(connection, local, scratch, view)
+    elif hold and table.rows is not None and table.rows <= HELD_ROWS:
+        connection.execute(f"CREATE OR REPLACE TABLE {relation} AS {local.query}")
     else:
         connection.execute(f"CREATE OR REPLACE VIEW {relation} AS {local.query}")
     count = _count(connection, relation)
