@@ -8,6 +8,7 @@ import pytest
 
 from coset.identities.inventory import shipped_inventory
 from coset.identities.labelers import LABELERS
+from coset.identities.labelers.readings import READINGS
 from coset.identities.lexicon import Lexicon
 from coset.identities.signals import Look, Signal
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
@@ -42,6 +43,7 @@ SUPPORTS = [
     ("flag name", Column("is_active"), "flag", "its name asks 'is ...?'"),
     ("written label", Column("c17", label="Unit price"), "price_of", "it is called 'unit price' for people"),
     ("written label", Column("c17", description="The unit price. In euro."), "price_of", "for people"),
+    ("reading of the column", Column("AGNR", label="supplier number"), "supplier", "it is read as of 'supplier'"),
     ("flag type", Column("x", type="flag"), "flag", "its type is boolean"),
     ("time type", Column("x", type="date"), "event_time", "its type is a date or time"),
     ("time type", Column("x", type="time"), "duration", "its type is a date or time"),
@@ -67,6 +69,7 @@ SUPPORTS = [
 ]  # fmt: skip
 
 OPPOSES = [
+    ("reading rules out", Column("x9", label="entry date"), "amount", "it is read as 'entry date'"),
     ("number type", Column("x", type="whole"), "email", "its type is a number"),
     ("text type", Column("x", type="text", samples=("red", "green")), "amount", "it holds text"),
     ("few values", Column("x", rows=1000, distinct=3), "identifier", "3 values in 1000 rows"),
@@ -77,6 +80,10 @@ OPPOSES = [
 ]
 
 ABSTAINS = [
+    ("reading of the column", Column("supplier_number", label="supplier number")),
+    ("reading rules out", Column("entry_date", label="entry date")),
+    ("reading of the table", Column("x9", label="entry date")),
+    ("read as of another", Column("x9", label="entry date")),
     ("whole name", Column("zzqx")),
     ("whole name", Column("")),
     ("name ending", Column("email")),  # the whole name, so no ending
@@ -188,7 +195,9 @@ def test_a_value_beside_a_key() -> None:
 
 
 def test_every_labeler_has_its_cases_here() -> None:
-    speaking = {case[0] for case in (*SUPPORTS, *OPPOSES)} | {"table name", "taken", "second key", "pairs"}
+    speaking = {case[0] for case in (*SUPPORTS, *OPPOSES)} | {
+        "table name", "taken", "second key", "pairs", "reading of the table", "read as of another",
+    }  # fmt: skip
     silent = {case[0] for case in ABSTAINS} | {"table name"}
     assert speaking == silent == set(BY_NAME)
     assert len(BY_NAME) == len(LABELERS)
@@ -262,3 +271,23 @@ def test_uniqueness_is_known_or_not() -> None:
     assert Column("x", rows=100, distinct=50).unique is False
     assert Column("x", rows=1, distinct=1).unique is None
     assert Column("x").unique is None
+
+
+def test_a_reading_speaks_for_the_table_and_against_other_entities() -> None:
+    key, plain = Column("kno", label="customer number"), Column("dat", label="order date")
+    seen = ObservedTable("zx9", (key, plain), label="order header")
+    environment = ObservedEnvironment("test", (seen,))
+
+    def said(column: Column | None) -> set[tuple[str, bool, str]]:
+        look = Look(INVENTORY, LEXICON, environment, seen, column, 0)
+        found = [signal for labeler in READINGS for signal in labeler.look(look)]
+        return {(each.coordinate, each.supports, identity) for each in found for identity in ids(each)}
+
+    assert ("entity", True, "order") in said(None)
+    assert ("entity", True, "customer") in said(key)
+    assert ("entity", False, "order") in said(key)
+    assert ("entity", True, "order") in said(plain)
+    assert ("attribute", False, "amount") in said(plain)
+    unread = ObservedTable("orders", (Column("customer_number", label="customer number"),))
+    look = Look(INVENTORY, LEXICON, ObservedEnvironment("test", (unread,)), unread, unread.columns[0], 0)
+    assert not [signal for labeler in READINGS for signal in labeler.look(look)]

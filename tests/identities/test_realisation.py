@@ -210,7 +210,7 @@ def test_an_identity_of_the_users_own_can_be_taught(environment: Path) -> None:
         (("teach", "purchases.buyer_id", "custmer.identifier"), "customer"),
         (("teach", "purchases.buyer_id", "a.b.c"), "entity.attribute"),
         (("teach", "--revoke", "99"), "no statement 99"),
-        (("teach", "purchases.buyer_id"), "REFERENCE and a ROLE"),
+        (("teach", "purchases.buyer_id"), "NAME and a ROLE"),
         (("identities", "planet.identifier"), "is no entity"),
         (("map", "-o", "x.bmp"), ".html"),
     ],

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
+from coset.readings.words import words_of
 from coset.state import EvidenceState
 
 MOST_SAMPLES = 12
@@ -40,8 +41,13 @@ def observe(state: EvidenceState, *, with_readings: bool = True) -> ObservedEnvi
 
 
 def _labels(state: EvidenceState) -> dict[str, str]:
-    rows = state.rows("SELECT reference, name FROM best_readings WHERE confidence >= $1", [SURE_ENOUGH])
-    return {row["reference"]: row["name"] for row in rows}
+    """Readings that are sure enough and say something else than the name. What repeats it would count twice."""
+    rows = state.rows(
+        "SELECT r.reference, r.name, coalesce(t.name, c.name, '') AS written FROM best_readings r "
+        "LEFT JOIN tables t USING (reference) LEFT JOIN columns c USING (reference) WHERE r.confidence >= $1",
+        [SURE_ENOUGH],
+    )
+    return {row["reference"]: row["name"] for row in rows if " ".join(words_of(row["written"])) != row["name"].lower()}
 
 
 def _columns(state: EvidenceState, labels: Mapping[str, str]) -> dict[str, list[ObservedColumn]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from coset.identities.labelers.keys import KEYS
 from coset.identities.labelers.names import NAMES
 from coset.identities.labelers.neighbours import NEIGHBOURS
+from coset.identities.labelers.readings import READINGS
 from coset.identities.labelers.types import TYPES
 from coset.identities.labelers.values import VALUES
 from coset.identities.signals import Labeler
 
-LABELERS: tuple[Labeler, ...] = (*NAMES, *TYPES, *KEYS, *VALUES, *NEIGHBOURS)
+LABELERS: tuple[Labeler, ...] = (*NAMES, *READINGS, *TYPES, *KEYS, *VALUES, *NEIGHBOURS)
 
 __all__ = ["LABELERS"]
