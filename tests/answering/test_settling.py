@@ -157,3 +157,15 @@ def test_several_things_are_recovered_at_once(environment: Environment):
     )
     [told] = [message["content"] for message in wire.requests[2]["messages"] if message["role"] == "tool"]
     assert "shop/orders.amount" in told and "crm/customers" in told and "NOTHING FOUND" in told
+
+
+def test_the_arbiter_may_look_at_rows_before_it_decides(environment: Environment):
+    look = "SELECT DISTINCT status FROM shop.orders ORDER BY status"
+    answer, wire = asked(
+        environment,
+        call("records", shape=SHAPE, open=["shop.orders", look.replace("shop.orders", "hr.salaries"), look]),
+        call("records", shape=SHAPE, sql="SELECT count(*) AS n FROM shop.orders WHERE status = 'void'", sure=True),
+    )
+    told = wire.requests[1]["messages"][-1]["content"]
+    assert '"open"' in told and '"void"' in told and "hr.salaries is not in the evidence" in told
+    assert answer.rows == ((100,),) and len(wire.requests) == 2

@@ -9,7 +9,8 @@ reply without any record and a statement that does not run are sent back.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from coset.answering.parse_records import RecordsForm, read_form, resolved, type
 from coset.answering.prompt import ARBITER, CALL_RECORDS, OPENED_ALREADY, OPENED_NOW, TOOLS, user_prompt
 from coset.answering.quoting import data_block
 from coset.answering.records import Records
+from coset.answering.tools import Statements
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart
@@ -27,6 +29,8 @@ MOST_REQUESTS = 3
 """Beside the one that opens."""
 MOST_NOTES = 8
 MOST_OPENED = 16
+MOST_LOOKS = 6
+_SELECT = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 RECORDS_TOOL = Tool("records", TOOLS["records"], schema_of(RecordsForm))
 
 
@@ -56,10 +60,10 @@ async def arbitrate(
     question: str,
     evidence: Evidence,
     client: ModelClient,
-    fails: Callable[[str], str | None] = lambda sql: None,
+    statements: Statements | None = None,
 ) -> Arbitration:
     """Ask for records until the statement runs, at most `MOST_REQUESTS` times, and once more where something is opened.
-    `fails` says why a statement does not run, where it does not."""
+    Without `statements` none is run."""
     from pydantic_ai.messages import ModelRequest
 
     prefix, details = evidence.prompt()
@@ -78,7 +82,7 @@ async def arbitrate(
         settled = read.records is not None and read.records.sure and bool(read.records.queries)
         if read.open and not opened and not settled and not client.ledger.spent():
             opened = read.open[:MOST_OPENED]
-            text = evidence.open(opened)
+            text = _opened(opened, evidence, statements)
             client.recorder.step("opened", {"references": list(opened), "text": text})
             told = f"{OPENED_NOW}\n{data_block('opened', text)}"
             messages += [reply.response, ModelRequest(parts=_returned(reply, told))]
@@ -87,7 +91,7 @@ async def arbitrate(
         if read.open and not (read.records and any(read.records.each_decision())):
             wrong.append(OPENED_ALREADY)
         if read.records is not None and read.records.queries and not wrong:
-            why = fails(read.records.queries[0].sql)
+            why = statements.why_not(read.records.queries[0].sql) if statements else None
             wrong = [f"the sql does not run: {why}"] if why else []
         notes += wrong
         if not wrong or client.ledger.spent():
@@ -98,6 +102,21 @@ async def arbitrate(
         "records", {"records": best.model_dump(exclude_defaults=True) if best else None, "refused": notes}
     )
     return Arbitration(best, tuple(notes), requests, opened)
+
+
+def _opened(wanted: Sequence[str], evidence: Evidence, statements: Statements | None) -> str:
+    """Details of what is named, and the rows of statements, such as those of a code list."""
+    looks = [each for each in wanted if _SELECT.match(each)] if statements else []
+    texts = [evidence.open(names)] if (names := [each for each in wanted if each not in looks]) else []
+    for sql in looks[:MOST_LOOKS]:
+        assert statements is not None  # noqa: S101
+        if unknown := evidence.tables_outside(sql):
+            texts.append(f"not run: {', '.join(unknown)} is not in the evidence")
+            continue
+        why = statements.why_not(sql)
+        texts.append(f"it does not run: {why}" if why else statements.shown(statements.run(sql)))
+    texts += [f"not run: at most {MOST_LOOKS} statements"] if len(looks) > MOST_LOOKS else []
+    return "\n".join(texts)
 
 
 def _read(reply: Reply, evidence: Evidence) -> _Read:

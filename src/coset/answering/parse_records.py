@@ -63,7 +63,7 @@ class RecordsForm(BaseModel):
     shape: Shape
     sql: Annotated[Text, Field(description="the statement that answers, whole")] = ""
     records: list[Entry] = []
-    open: Annotated[References, Field(description="names or words to see in detail first; then nothing else")] = []
+    open: Annotated[References, Field(description="names, words or SELECTs to see first; then nothing else")] = []
     sure: bool = False
 
 

@@ -172,7 +172,7 @@ class QuestionRun:
             opening = learned_opening(self.question, f"{evidence.text()}\n{self._schema()}", None)
             return Start(self._checks(None), opened_with(opening, AGENT))
         arbiter = await self._client(self.choices.arbiter)
-        found = await arbitrate(self.question, evidence, arbiter, self.statements.why_not)
+        found = await arbitrate(self.question, evidence, arbiter, self.statements)
         records, view = found.records, evidence.view
         checks = self._checks(records)
         if records is None:
