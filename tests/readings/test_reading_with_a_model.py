@@ -140,3 +140,13 @@ def test_an_agent_reads_pages_without_a_key(folder: Path) -> None:
         hand_in_page(environment, page.key, GOOD)
     comprehend(environment, Settings(everything=True, spread=in_process), stages=STAGES)
     assert readings(folder)["shop/kx1"] == "customer master"
+
+
+def test_a_view_that_people_wrote_says_what_a_column_is(folder: Path) -> None:
+    shop = sqlite3.connect(folder / "shop.db")
+    shop.execute("CREATE VIEW members AS SELECT kno AS member_number, krt FROM kx1")
+    shop.commit()
+    comprehend(load_environment(folder), Settings(spread=in_process), stages=STAGES)
+    with EvidenceState.read(load_environment(folder).state_folder) as state:
+        best = ReadingStore(state).of("shop/kx1.kno")[0]
+    assert (best.name, best.reader) == ("member number", "sql")

@@ -28,13 +28,13 @@ LONGEST_STATEMENT = 200_000
 MOST_FILE_BYTES = 50_000_000
 DIALECTS = {"postgresql": "postgres", "postgresql_dump": "postgres", "mysql": "mysql", "sqlite": "sqlite"}
 
-UseKind = Literal["join", "filter", "formula"]
+UseKind = Literal["join", "filter", "formula", "rename"]
 
 
 @dataclass(frozen=True)
 class SqlUse:
     """One thing that a statement does. `join`: `columns` equal `others`, as `text` says; `filter`: a condition on
-    `columns`; `formula`: `columns` computed to what the statement calls `name`."""
+    `columns`; `formula`: `columns` computed to what the statement calls `name`; `rename`: one column called `name`."""
 
     kind: UseKind
     columns: tuple[str, ...]
@@ -137,8 +137,11 @@ def _uses(select: Any, places: Places) -> Iterator[SqlUse]:
     for projection in select.expressions:
         computed = projection.unalias()
         columns = _columns(computed, places)
-        if columns and not isinstance(computed, exp.Column) and not computed.find(exp.Query):
-            name = projection.alias or None
+        name = projection.alias or None
+        if columns and isinstance(computed, exp.Column):
+            if name and name.lower() != computed.name.lower():
+                yield SqlUse("rename", tuple(columns.values()), computed.sql(dialect="duckdb"), name=name)
+        elif columns and not computed.find(exp.Query):
             yield SqlUse("formula", tuple(dict.fromkeys(columns.values())), computed.sql(dialect="duckdb"), name=name)
 
 

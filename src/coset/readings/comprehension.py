@@ -20,10 +20,12 @@ from coset.readings.offline import CopyOf, read_offline
 from coset.readings.reading import Reading
 from coset.readings.stated import Text
 from coset.readings.store import CORRECTIONS, OFFLINE, ReadingStore
+from coset.readings.vocabulary import vocabulary
+from coset.readings.words import words_of
 from coset.state import EvidenceState
 
 DIGEST = "readings"
-SURE_COPY = 0.5
+SURE_COPY, WRITTEN = 0.5, 0.8
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,12 @@ def comprehend_readings(state: EvidenceState, environment: Environment) -> Readi
     store = ReadingStore(state)
     observed, texts = observe(state, with_readings=False), texts_of(state, environment)
     said = said_readings(state, environment)
-    copies = copies_of(state)
-    digest = _digest(observed, texts, said, copies)
+    copies, renamed = copies_of(state), sql_readings(state)
+    digest = _digest(observed, texts, [*said, *renamed], copies)
     anew = state.meta(DIGEST) != digest
     if anew:
         with state.transaction():
-            store.replace(read_offline(observed, texts, copies), OFFLINE)
+            store.replace([*read_offline(observed, texts, copies), *renamed], OFFLINE)
             store.replace_said(said)
             state.set_meta(DIGEST, digest)
     best = store.all(best=True)
@@ -89,6 +91,21 @@ def said_readings(state: EvidenceState, environment: Environment) -> list[Readin
         for said in load_corrections(environment).readings
         if said.reference in tables
     ]  # fmt: skip
+
+
+def sql_readings(state: EvidenceState) -> list[Reading]:
+    """What statements that people wrote call a column: `POLEFFDT AS effective_date`."""
+    tables, found = table_of_references(state), dict[tuple[str, str], Reading]()
+    for row in state.rows(
+        "SELECT statement, columns[1] AS reference, name FROM sql_uses WHERE kind = 'rename' ORDER BY ALL"
+    ):
+        words = words_of(row["name"])
+        if row["reference"] in tables and len(" ".join(words)) > 3 and any(map(vocabulary().is_word, words)):
+            reading = Reading(
+                row["reference"], tables[row["reference"]], " ".join(words), "", (), "sql", WRITTEN, row["statement"]
+            )
+            found.setdefault((reading.reference, reading.name), reading)
+    return list(found.values())
 
 
 def copies_of(state: EvidenceState) -> dict[str, CopyOf]:
