@@ -6,11 +6,12 @@ In: a workspace, and names as people write them. Out: rows, or one description. 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from coset.errors import UserError
+from coset.errors import CosetError, UserError
 from coset.identities.explain import explain, realised_identities
 from coset.identities.inventory import Inventory, load_inventory
 from coset.identities.store import IdentityStore
@@ -19,6 +20,7 @@ from coset.routing.details import Width, view_relation
 from coset.routing.facts import RelationFacts
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.view_parts import ViewParts
+from coset.sql_text import identifier
 from coset.state import EvidenceState
 from coset.state.listings import everything_about, joins_of, quality_of
 from coset.state.names import resolve
@@ -65,6 +67,104 @@ def relations(workspace: Workspace, about: str | None = None, least: float = 0.0
     """The joins that were found, the surest first; those of one source, table or column when it is named."""
     with workspace.objects() as objects:
         return Rows(relations_table(objects, about, least))
+
+
+@dataclass(frozen=True)
+class TableLine:
+    """One table of a list. `copy_of` is None where it is no copy, empty where its original is not here."""
+
+    reference: str
+    reading: str
+    rows: int | None
+    columns: int
+    joins: int
+    copies: int
+    copy_of: str | None
+    copy_kind: str
+    problem: str | None
+
+
+def tables(workspace: Workspace, find: str = "", *, copies: bool = True) -> tuple[TableLine, ...]:
+    """The tables whose name or reading has all the words of `find`; those that most joins touch first."""
+    with workspace.reading() as state:
+        rows = state.rows(
+            "WITH ends AS (SELECT left_table AS reference FROM relations UNION ALL SELECT right_table FROM relations), "
+            "uses AS (SELECT reference, count(*) AS number FROM ends GROUP BY reference), "
+            "folded AS (SELECT original_reference AS reference, count(*) AS number FROM copies GROUP BY ALL) "
+            "SELECT t.reference, t.rows, t.problem, coalesce(u.number, 0) AS joins, coalesce(f.number, 0) AS copies, "
+            "(SELECT count(*) FROM columns c WHERE c.table_reference = t.reference) AS columns, "
+            "CASE WHEN b.confidence >= 0.3 THEN b.name END AS reading, "
+            "p.table_reference IS NOT NULL AS is_copy, p.original_reference, p.kind AS copy_kind FROM tables t "
+            "LEFT JOIN uses u USING (reference) LEFT JOIN folded f USING (reference) "
+            "LEFT JOIN best_readings b ON b.reference = t.reference "
+            "LEFT JOIN copies p ON p.table_reference = t.reference ORDER BY joins DESC, t.reference"
+        )
+    words = find.lower().split()
+    return tuple(
+        TableLine(
+            row["reference"], row["reading"] or "", row["rows"], row["columns"], row["joins"], row["copies"],
+            (row["original_reference"] or "") if row["is_copy"] else None, row["copy_kind"] or "", row["problem"],
+        )
+        for row in rows
+        if (copies or not row["is_copy"])
+        and all(word in f"{row['reference']} {row['reading'] or ''}".lower() for word in words)
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The first rows of a table; `problem` says why there are none."""
+
+    columns: tuple[str, ...] = ()
+    rows: Sequence[tuple[Any, ...]] = ()
+    masked: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def preview(workspace: Workspace, name: str, most: int = 20) -> Preview:
+    """The first rows of a table, without its personal columns; of a schema-only source none."""
+    with workspace.objects() as objects:
+        reference = reference_of(objects, name)
+        table = objects.tables.get(reference)
+        sql_name = table.sql_name if table else ""
+    if table is None:
+        raise UserError(f"'{name}' is no table")
+    if table.schema_only:
+        return Preview(problem="Its source is schema only: no values are shown.")
+    with workspace.reading() as state:
+        columns = state.rows(
+            "SELECT name, personal FROM columns WHERE table_reference = $1 ORDER BY position", [reference]
+        )
+    masked = tuple(row["name"] for row in columns if row["personal"])
+    shown = [identifier(row["name"]) for row in columns if not row["personal"]]
+    if not shown:
+        return Preview(masked=masked, problem="All its columns are personal: no values are shown.")
+    try:
+        with workspace.sessions.lent() as session:
+            result = session.sql(f"SELECT {', '.join(shown)} FROM {sql_name} LIMIT {most}", seconds=20)
+    except CosetError as error:
+        return Preview(problem=str(error))
+    return Preview(result.columns, result.rows(), masked)
+
+
+def copies_and_codes(workspace: Workspace, reference: str) -> tuple[str, ...]:
+    """What is known of an object as a copy, an original, or a column of codes, in sentences."""
+    with workspace.reading() as state:
+        copies = state.rows(
+            "SELECT * FROM copies WHERE table_reference = $1 OR original_reference = $1 ORDER BY ALL", [reference]
+        )
+        lists = state.rows("SELECT * FROM code_lists WHERE column_reference = $1 ORDER BY confidence DESC", [reference])
+    found = []
+    for row in copies:
+        of = f" of {row['original_reference']}" if row["original_reference"] else ""
+        found.append(f"{row['table_reference']} is a {row['kind']}{of} ({row['confidence']:.2f}). {row['drift'] or ''}")
+    for row in lists:
+        where = f" where {row['condition']}" if row["condition"] else ""
+        found.append(
+            f"Its codes are in {row['list_reference']}: {row['code_column']} is {row['label_column']}{where} "
+            f"({row['status']}, {row['confidence']:.2f})."
+        )
+    return tuple(found)
 
 
 def joins(workspace: Workspace, about: str | None = None, least: float = 0.0) -> list[dict[str, Any]]:

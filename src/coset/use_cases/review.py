@@ -85,7 +85,8 @@ def status(workspace: Workspace, *, look: bool = True) -> Status:
                 (*sources, *(each for each in declared if each.name not in known)),
                 max((row["listed_at"] for row in state.rows("SELECT listed_at FROM sources")), default=None),
                 state.count("tables"), state.count("columns"), state.count("relations"), state.count("copies"),
-                state.count("documents"), _unread(state), changed, len(_doubts(state)), _entries(said), wrong, model,
+                state.count("document_files"), _unread(state), changed, len(_open(_doubts(state), said)),
+                _entries(said), wrong, model,
             )  # fmt: skip
     except UserError:
         return Status(declared, None, said=_entries(said), wrong=wrong, model=model)
@@ -93,8 +94,9 @@ def status(workspace: Workspace, *, look: bool = True) -> Status:
 
 def review(workspace: Workspace, limit: int = MOST) -> tuple[Doubt, ...]:
     """The doubts that most hangs on."""
+    said, _ = _corrections(workspace)
     with workspace.reading() as state:
-        return tuple(_doubts(state)[:limit])
+        return tuple(_open(_doubts(state), said)[:limit])
 
 
 def _corrections(workspace: Workspace) -> tuple[Corrections, tuple[str, ...]]:
@@ -103,6 +105,18 @@ def _corrections(workspace: Workspace) -> tuple[Corrections, tuple[str, ...]]:
     except CosetError as error:
         return Corrections(), (str(error),)
     return said, tuple(f"line {problem.line}: {problem.text}" for problem in said.problems)
+
+
+def _open(doubts: list[Doubt], said: Corrections) -> list[Doubt]:
+    """The doubts that nobody has settled in the corrections file."""
+    settled = {("join", frozenset({*each.left, *each.right})) for each in said.joins}
+    settled |= {("copy", frozenset({each.table})) for each in said.copies}
+    settled |= {("code list", frozenset({each.column, each.list})) for each in said.code_lists}
+    return [
+        each
+        for each in doubts
+        if (each.kind, frozenset({each.about} if each.kind == "copy" else {each.about, each.other})) not in settled
+    ]
 
 
 def _entries(said: Corrections) -> int:

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import time
+import urllib.parse
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_the_question_page_shows_requirements_demand_anchors_and_the_view_within
 
 def test_a_question_without_words_and_a_wrong_budget_are_told_plainly(client: TestClient):
     assert client.get("/question/view", params={"q": ""}).status_code == 400
-    assert "2,000 tokens" in get(client, "/question", q="customers", budget="many")
+    assert "6,000 tokens" in get(client, "/question", q="customers", budget="many")
     assert "200 tokens" in get(client, "/question", q="customers", budget="1")
     assert client.get("/question", params={"q": "x" * 9_000}).status_code == 400
 
@@ -304,3 +305,48 @@ def test_a_question_can_be_called_off(own_company: Path, monkeypatch: pytest.Mon
             assert "it was called off" in until_over(client, address)
         finally:
             let_go.set()
+
+
+def test_tables_are_found_by_name_and_show_their_first_rows(client: TestClient):
+    page = get(client, "/tables", find="invoices")
+    assert "atlas/<wbr>main/<wbr>invoices" in page and "tickets" not in page
+    rows = get(client, "/tables/rows", reference="atlas.invoices")
+    assert rows.count("<tr>") == 21 and "SELECT" not in rows
+    assert "First rows" in get(client, "/object", reference="atlas.invoices")
+    assert SCRIPT not in get(client, "/tables/rows", reference="odd/notes")
+
+
+def test_a_doubt_is_settled_with_one_button_and_taken_back(own_company: Path):
+    with open_client(own_company) as client:
+        page = get(client, "/review")
+        token = form_of(page)
+        join = {"kind": "join", "about": "beacon.buyers.buyer_id", "other": "atlas/main/customers.customer_id"}
+        assert client.post("/review", data={**token, **join, "rejected": "1"}).status_code == 303
+        after = get(client, "/review")
+        assert "does not join" in after and "beacon/buyers.buyer_id does not join" in after
+        assert client.post("/review", data={**join}).status_code == 403, "a form of another page"
+        assert client.post("/review/withdraw", data={**token, "kind": "join", "place": "0"}).status_code == 303
+        assert "does not join" not in get(client, "/review")
+        reading = {"kind": "reading", "about": "beacon/orders", "name": "web order", "back": "//evil.example"}
+        answer = client.post("/review", data={**token, **reading})
+        assert answer.headers["location"] == "/review"
+        assert "beacon/orders is: web order" in get(client, "/review")
+
+
+def test_a_statement_runs_on_its_page_and_its_rows_can_be_taken_away(client: TestClient):
+    token = form_of(get(client, "/sql", statement="SELECT 1"))
+    statement = "SELECT count(*) AS n FROM beacon.articles"
+    page = client.post("/sql", data={**token, "statement": statement})
+    assert page.status_code == 200 and "1 rows" in page.text
+    rows = client.post("/sql", data={**token, "statement": statement, "as": "csv"})
+    assert rows.headers["content-type"].startswith("text/csv") and rows.text.startswith("n")
+    wrong = client.post("/sql", data={**token, "statement": "SELECT x FROM beacon.artcles"})
+    assert wrong.status_code == 400 and "did you mean" in wrong.text and "beacon.artcles" in wrong.text
+
+
+def test_documents_are_shown_with_their_rules_and_what_they_name(client: TestClient):
+    assert "policy.md" in get(client, "/documents")
+    name = re.search(r'/documents/show\?name=([^"]+policy\.md)"', get(client, "/documents"))
+    page = get(client, "/documents/show", name=urllib.parse.unquote(name[1]))
+    assert "Rule (" in page and "names " in page
+    assert client.get("/documents/show", params={"name": "nonesuch.md"}).status_code == 400

@@ -23,12 +23,16 @@ from coset.surfaces.command_line.output import cell, size
 from coset.surfaces.web.site import site_of
 
 NAVIGATION = (
+    ("/question", "Ask"),
     ("/", "Overview"),
-    ("/question", "Question"),
+    ("/tables", "Tables"),
+    ("/relations", "Joins"),
+    ("/documents", "Documents"),
+    ("/review", "Review"),
+    ("/sql", "SQL"),
+    ("/identities", "Roles"),
+    ("/diagnostics", "Quality"),
     ("/map", "Map"),
-    ("/identities", "Identities"),
-    ("/relations", "Relations"),
-    ("/diagnostics", "Diagnostics"),
     ("/runs", "Runs"),
     ("/reports", "Reports"),
 )

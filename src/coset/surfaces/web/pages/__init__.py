@@ -7,6 +7,7 @@ from starlette.routing import Route
 from coset.surfaces.web.pages import (
     answers,
     diagnostics,
+    documents,
     identities,
     map,
     objects,
@@ -14,7 +15,10 @@ from coset.surfaces.web.pages import (
     questions,
     relations,
     reports,
+    review,
     runs,
+    sql,
+    tables,
 )
 
 ROUTES = (
@@ -35,6 +39,15 @@ ROUTES = (
     Route("/teach", objects.teach, methods=["POST"]),
     Route("/revoke", objects.revoke, methods=["POST"]),
     Route("/taught", objects.taught),
+    Route("/tables", tables.listed),
+    Route("/tables/rows", tables.first_rows),
+    Route("/documents", documents.listed),
+    Route("/documents/show", documents.document),
+    Route("/review", review.review),
+    Route("/review", review.decide, methods=["POST"]),
+    Route("/review/withdraw", review.withdraw, methods=["POST"]),
+    Route("/sql", sql.sql),
+    Route("/sql", sql.run, methods=["POST"]),
     Route("/relations", relations.relations),
     Route("/diagnostics", diagnostics.diagnostics),
     Route("/runs", runs.listed),

@@ -27,7 +27,7 @@ from coset.surfaces.web.pages.questions import LEAST, MOST
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import Move, Site, ViewLine, site_of
 from coset.use_cases.corrections import Teaching
-from coset.use_cases.evidence import resolved
+from coset.use_cases.evidence import copies_and_codes, resolved
 
 SHOWN_PROFILE = 6
 SHOWN_LINES = 60
@@ -57,11 +57,13 @@ def object_page(request: Request) -> Response:
         known = everything_about(state, reference)
         cards = role_cards(state, reference, inventory)
         roles = _roles_of_columns(state, reference) if known["kind"] == "table" else {}
+    readings = [each for each in site.environment.readings(reference) if each.reference == reference]
     move = site.moves.get(number_in(fields, "moved", 0, 0, 10**9))
     return render(
         request, "object.html", reference=reference, known=known, cards=cards, roles=roles, move=move,
         inventory={coordinate: inventory.of(coordinate) for coordinate in COORDINATES}, question=question,
-        budget=budget, trail=_trail(reference, known["kind"]),
+        budget=budget, trail=_trail(reference, known["kind"]), reading=readings[0] if readings else None,
+        beside=copies_and_codes(site.environment.workspace, reference),
     )  # fmt: skip
 
 

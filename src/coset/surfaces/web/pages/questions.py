@@ -22,7 +22,7 @@ from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
 from coset.use_cases.ask import has_model
 
-LEAST, MOST, STEP = 200, 6_000, 100
+LEAST, MOST, STEP = 200, 12_000, 100
 LONGEST_QUESTION = 8_000
 
 
