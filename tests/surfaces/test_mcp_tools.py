@@ -77,9 +77,10 @@ def test_teach_is_offered_only_where_it_may_write_and_a_wrong_model_is_told_at_o
     async def names(client: Client) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
-    always = ["view", "sql", "calc", "recover", "relations", "teach", "answer_check", "ask"]
+    reading = ["view", "sql", "calc", "recover", "open", "sources", "relations", "answer_check", "ask"]
+    always = [*reading[:7], "teach", "correct", "read", *reading[7:]]
     assert with_client(environment, names) == always
-    assert with_client(environment, names, read_only=True) == [name for name in always if name != "teach"]
+    assert with_client(environment, names, read_only=True) == reading
     monkeypatch.setenv("COSET_MODEL", "http://127.0.0.1:1/v1#some")
     assert with_client(environment, names) == always
     monkeypatch.setenv("COSET_MODEL", "nonsense")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -48,7 +49,7 @@ async def run(request: Request) -> Response:
     )  # fmt: skip
 
 
-def _csv(columns: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
+def _csv(columns: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(columns)
