@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from coset.answering.shorthand import Shorthand, one_cleaning, shortened
-from coset.evidence.diagnostics.null_tokens import LOOK_FIRST
+from coset.evidence.quality.nulls import LOOK_FIRST
 from coset.routing.view import Cleaning, EvidenceView, LeftOut, ViewColumn, ViewRelation, ViewTable
 from coset.routing.view_text import view_text
 

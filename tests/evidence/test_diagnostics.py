@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from coset.errors import UserError
-from coset.evidence.diagnostics import Counts, diagnose_column, diagnose_counters, diagnose_table
 from coset.evidence.profiles import profile_table
+from coset.evidence.quality import Counts, diagnose_column, diagnose_counters, diagnose_table
 from coset.evidence.sampled_rows import sampled_rows
 from coset.session.guard import check, parse
 

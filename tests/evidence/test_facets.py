@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from coset.evidence.facets import candidate as facet_reading
 from coset.evidence.facets import find_facets
-from coset.evidence.facets import reading as facet_reading
 from coset.session.guard import check, parse
 from coset.state.objects import TextFacet
 

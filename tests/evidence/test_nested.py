@@ -13,7 +13,7 @@ import pytest
 
 from coset.evidence import nested
 from coset.evidence.nested import NestedPath, find_paths
-from coset.evidence.python_literals import as_json_text
+from coset.evidence.nested_structure import as_json_text
 from coset.session.guard import check, parse
 
 ENVIRONMENTS = Path(__file__).parents[3] / "shared" / "environments"

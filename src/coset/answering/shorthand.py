@@ -17,7 +17,7 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from coset.evidence.diagnostics.null_tokens import LOOK_FIRST
+from coset.evidence.quality.nulls import LOOK_FIRST
 from coset.routing.view import Cleaning, EvidenceView, ViewColumn, ViewRelation, ViewTable
 from coset.sql_text import identifier
 

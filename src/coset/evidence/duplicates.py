@@ -19,7 +19,7 @@ from functools import cached_property
 import duckdb
 from rapidfuzz import fuzz
 
-from coset.evidence.diagnostics.quoting import as_text, is_date, is_number, is_text
+from coset.evidence.quality.observed import as_text, is_date, is_number, is_text
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
 from coset.sql_text import identifier, literal
 from coset.state.objects import DuplicateSigns, Share

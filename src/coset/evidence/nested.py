@@ -15,10 +15,7 @@ from itertools import islice
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from coset.evidence.json_structure import places_of, read_texts
-from coset.evidence.native_structure import native_places
-from coset.evidence.nested_place import Place
-from coset.evidence.python_literals import as_json_text
+from coset.evidence.nested_structure import Place, as_json_text, native_places, places_of, read_texts
 from coset.sql_text import identifier
 from coset.state.objects import NestedPath, Share
 

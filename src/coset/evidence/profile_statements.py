@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coset.evidence.column_expressions import ColumnKind, column_kind, counted, shown
-from coset.evidence.diagnostics.observed import dirt_aggregates
+from coset.evidence.quality.observed import dirt_aggregates
 from coset.sql_text import identifier
 
 KEY_KINDS = {"text", "integer", "float", "decimal", "date", "timestamp", "enum", "uuid"}

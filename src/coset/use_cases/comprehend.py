@@ -25,11 +25,11 @@ from coset.environment.corrections import load_corrections
 from coset.environment.units import Unit, units_of
 from coset.errors import Cancelled, CosetError
 from coset.evidence.changes import remove_gone, units_to_examine
-from coset.evidence.counters import counter_diagnostics
 from coset.evidence.dictionaries import dictionary_documents
 from coset.evidence.documents.findings import common_words, comprehend_findings
 from coset.evidence.documents.stage import comprehend_documents
 from coset.evidence.examine import Examination, Examined, batches, examine, with_problem
+from coset.evidence.quality.counters import counter_diagnostics
 from coset.evidence.reading import JoinableTable, forget_samples, make_unit_readable, open_connection
 from coset.evidence.work import Spread, over_processes
 from coset.evidence.written_sql import comprehend_written_sql

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coset.evidence.facets.candidate import Candidate, escaped, extract, first_of
-from coset.evidence.facets.words import SMALL_WORDS
+from coset.evidence.facets.places import SMALL_WORDS
 from coset.sql_text import literal
 
 _MONTH = (

@@ -17,15 +17,17 @@ from dataclasses import dataclass
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from coset.evidence.facets.candidate import Candidate
-from coset.evidence.facets.codes import code_candidates
-from coset.evidence.facets.contacts import contact_candidates, mark_candidates
+from coset.evidence.facets.candidate import LONGEST_TEXT, Candidate, Copy, drop, holds_text, read
+from coset.evidence.facets.codes import (
+    code_candidates,
+    contact_candidates,
+    key_value_candidates,
+    list_candidates,
+    mark_candidates,
+)
 from coset.evidence.facets.dates import date_candidates
-from coset.evidence.facets.key_values import key_value_candidates
-from coset.evidence.facets.lists import list_candidates
 from coset.evidence.facets.places import place_candidates
 from coset.evidence.facets.quantities import quantity_candidates
-from coset.evidence.facets.reading import LONGEST_TEXT, Copy, drop, holds_text, read
 from coset.evidence.facets.templates import template_candidates
 from coset.state.objects import Share, TextFacet
 

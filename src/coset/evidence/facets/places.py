@@ -1,15 +1,51 @@
-"""Places inside text: towns with their state or country, and what stands after "located in".
+"""Places named in texts.
 
-In: a quoted column and a sample of its values. Out: candidates. The expressions go by capital letters and commas; a
-candidate is only made where the sample shows that what they find is mostly a state or country that is known here.
-"""
+In: some texts of a column. Out: candidates, each with the expression that reads it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from coset.evidence.facets.candidate import Candidate, extract
+
+TOKEN = re.compile(r"\d[\d,.]*\d|\w+(?:['’\-]\w+)*|[^\w\s]|\n")
+
+_SMALL = """
+a about above after again all also am an and any are as at be because been before being below between both but by
+can could did do does doing down during each few for from further had has have having he her here hers him his how
+i if in into is it its itself just like me more most my no nor not now of off on once one only or other our out
+over own s same she should so some t than that the their them then there these they this those through to too
+under until up us very was we were what when where which while who whom why will with would you your
+der die das den dem des ein eine einer eines und oder ist sind war mit von zu im am auf für
+le la les un une des du de et ou est sont dans sur pour par avec
+el los las una y o es son en con por para del al
+"""
+SMALL_WORDS = frozenset(_SMALL.split())
+_MONTHS = "january february march april may june july august september october november december"
+MONTH_WORDS = frozenset(_MONTHS.split()) | {month[:3] for month in _MONTHS.split()} | {"sept"}
+
+
+class Token(NamedTuple):
+    """A word, number or sign: as written, in lower case, and where it stands."""
+
+    text: str
+    lower: str
+    start: int
+    end: int
+
+    @property
+    def is_word(self) -> bool:
+        return self.text[0].isalpha()
+
+    @property
+    def says_something(self) -> bool:
+        return self.is_word and len(self.text) > 1 and self.lower not in SMALL_WORDS
+
+
+def tokens(text: str) -> list[Token]:
+    return [Token(word := match.group(), word.lower(), *match.span()) for match in TOKEN.finditer(text)]
 
 
 def _names(text: str) -> list[str]:

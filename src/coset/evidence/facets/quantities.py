@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from coset.evidence.facets.candidate import Candidate, as_number, extract, first_of
-from coset.evidence.facets.words import MONTH_WORDS, SMALL_WORDS
+from coset.evidence.facets.places import MONTH_WORDS, SMALL_WORDS
 
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _CURRENCY = r"(?:USD|EUR|GBP|CHF|JPY|CAD|AUD|INR|CNY|SEK|NOK|DKK|BRL|MXN|US\$|CA\$|AU\$|R\$|[$€£¥₹])"

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coset.evidence.facets.candidate import Candidate, as_number, escaped, extract, trimmed
-from coset.evidence.facets.words import MONTH_WORDS, SMALL_WORDS, Token, tokens
+from coset.evidence.facets.places import MONTH_WORDS, SMALL_WORDS, Token, tokens
 
 _WINDOW = 14
 _LONGEST_SLOT = 8

@@ -10,7 +10,7 @@ import re
 
 import duckdb
 
-from coset.evidence.diagnostics.date_formats import (
+from coset.evidence.quality.date_formats import (
     EARLIEST_EPOCH,
     EPOCH_MILLISECONDS,
     EPOCH_SECONDS,
@@ -21,8 +21,7 @@ from coset.evidence.diagnostics.date_formats import (
     Reading,
     read_formats,
 )
-from coset.evidence.diagnostics.observed import Observed
-from coset.evidence.diagnostics.trial import tried
+from coset.evidence.quality.observed import Observed, tried
 from coset.sql_text import identifier, literal
 from coset.state.objects import Diagnostic
 

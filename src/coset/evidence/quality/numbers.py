@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from coset.evidence.diagnostics.observed import Observed
-from coset.evidence.diagnostics.trial import tried
+from coset.evidence.quality.observed import Observed, tried
 from coset.sql_text import literal
 from coset.state.objects import Diagnostic
 

@@ -1,7 +1,6 @@
-"""The places inside JSON documents, learned from a sample of them.
+"""The structure of nested values: of types that DuckDB nests, of JSON in text, and of Python literals in text.
 
-In: JSON texts; the expression that gives the document. Out: a place for everything that is not an object or a list,
-with its type as far as the sample shows it. Objects whose keys are data become one place with the key `*`.
+In: a type, or some of the documents. Out: the places inside, each with the expression that reads it.
 """
 
 from __future__ import annotations
@@ -11,9 +10,133 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
-from coset.evidence.nested_place import DEEPEST, MOST_PATHS, Place
+import duckdb
+from duckdb.sqltypes import DuckDBPyType
+
 from coset.sql_text import literal
+
+DEEPEST = 6
+"""Steps below the column; what lies deeper is handed on whole."""
+MOST_PATHS = 200
+
+
+@dataclass(frozen=True)
+class Place:
+    path: tuple[str, ...]
+    type: str
+    expression: str
+    note: str = ""
+    keys_expression: str | None = None
+
+
+_NESTED = {"struct", "tuple", "list", "array", "map"}
+
+
+def native_places(column: str, type: str) -> list[Place]:
+    if not any(word in type.upper() for word in ("STRUCT", "TUPLE", "MAP", "[")):
+        return []
+    try:
+        root = duckdb.sqltype(type)
+    except duckdb.Error:
+        # A type of some database's own that cannot be named here: it is then read as a plain column.
+        return []
+    return list(islice(_native_places(column, root, (), False), MOST_PATHS)) if root.id in _NESTED else []
+
+
+def _native_places(
+    expression: str, type: object, path: tuple[str, ...], in_list: bool, keys: str | None = None
+) -> Iterator[Place]:
+    if not isinstance(type, DuckDBPyType):
+        return
+    if type.id not in _NESTED or len(path) >= DEEPEST:
+        yield Place(path, f"{type}[]" if in_list else str(type), expression, keys_expression=keys)
+    elif type.id in {"struct", "tuple"}:
+        for position, (name, child) in enumerate(type.children, start=1):
+            # The fields of a row without names are known by their position.
+            field = literal(name) if name else str(position)
+            yield from _native_places(
+                _each(f"struct_extract(x, {field})", expression, in_list),
+                child,
+                (*path, name or str(position)),
+                in_list,
+            )
+    elif type.id == "map":
+        value = type.children[1][1]
+        values = _flat(_each("map_values(x)", expression, in_list), in_list)
+        names = _flat(_each("map_keys(x)", expression, in_list), in_list)
+        yield from _native_places(values, value, (*path, "*"), True, names)
+    else:
+        element = type.children[0][1]
+        elements = _each(f"CAST(x AS {element}[])", expression, in_list) if type.id == "array" else expression
+        yield from _native_places(_flat(elements, in_list), element, (*path, "[]"), True)
+
+
+def _each(reading: str, expression: str, in_list: bool) -> str:
+    """`reading` of the value, or of each element where there is a list of them."""
+    if in_list:
+        return f"list_transform({expression}, lambda x: {reading})"
+    return reading.replace("(x", f"({expression}", 1)
+
+
+def _flat(expression: str, in_list: bool) -> str:
+    return f"flatten({expression})" if in_list else expression
+
+
+_PIECES = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^'"]+"""
+# Stands for an escaped backslash while other escapes are rewritten; JSON and Python's repr both escape this character.
+_MARK = "chr(1)"
+_SPECIAL = r"[\"\\\x00-\x1f]"
+_WORDS = (
+    ("None", "null"), ("True", "true"), ("False", "false"),
+    ("nan", "null"), ("NaN", "null"), ("-inf", "null"), ("inf", "null"), ("-Infinity", "null"), ("Infinity", "null"),
+)  # fmt: skip
+_SIGNS = (
+    (r"([{,]\s*)(-?\d+(?:\.\d+)?)\s*:", r'\1"\2":'),
+    (r"\b[ubrUBR]$", ""),
+    (r"(?:[A-Za-z_][\w.]*)?\(", "["),
+    (r"\)", "]"),
+    (r",\s*([\]}])", r"\1"),
+)
+
+
+def as_json_text(column: str) -> str:
+    pieces = f"regexp_extract_all({column}, {literal('(?s)' + _PIECES)})"
+    # Most pieces need nothing but other quotes, or nothing at all; only the rest pay for being rewritten.
+    rewritten = " ".join(
+        (
+            "WHEN x IN (', ', ': ') THEN x",
+            f"WHEN left(x, 1) NOT IN ('''', '\"') THEN {_between()}",
+            f"WHEN regexp_matches(x[2:-2], {literal(_SPECIAL)}) THEN {_string()}",
+            "ELSE '\"' || x[2:-2] || '\"'",
+        )
+    )
+    return f"array_to_string(list_transform({pieces}, lambda x: CASE {rewritten} END), '')"
+
+
+def _string() -> str:
+    """A Python string of either quote as a JSON string."""
+    text = "x[2:-2]"
+    text = f"replace({text}, '\\\\', {_MARK})"
+    text = f"replace(replace({text}, '\\''', ''''), '\\\"', '\"')"
+    text = f"replace({text}, '\"', '\\\"')"
+    text = f"regexp_replace({text}, '\\\\x([0-9a-fA-F]{{2}})', '\\\\u00\\1', 'g')"
+    text = f"regexp_replace({text}, '\\\\U[0-9a-fA-F]{{8}}', '\\\\ufffd', 'g')"
+    text = f"replace(replace(replace({text}, chr(10), '\\n'), chr(9), '\\t'), chr(13), '\\r')"
+    text = f"replace({text}, {_MARK}, '\\\\')"
+    return f"'\"' || {text} || '\"'"
+
+
+def _between() -> str:
+    """What lies between strings: Python's words for JSON's, square brackets for round ones, keys in quotes."""
+    text = "x"
+    for word, replacement in _WORDS:
+        text = f"replace({text}, '{word}', '{replacement}')"
+    for pattern, replacement in _SIGNS:
+        text = f"regexp_replace({text}, {literal(pattern)}, {literal(replacement)}, 'g')"
+    return text
+
 
 _MOST_VISITS = 300_000
 _MOST_KEYS = 5_000

@@ -1,30 +1,62 @@
-"""Puts the kinds of diagnostics of one column together, so that one piece of dirt is told once.
+"""Puts the kinds of diagnostics of one column together, so that one problem is told once.
 
-In: a column as observed. Out: its diagnostics. What is dirt is decided in the module of each kind.
+In: a column as observed. Out: its diagnostics. What is a problem is decided in the module of each kind; columns that
+say nothing (only NULL, one value alone, NaN for NULL) are told here.
 """
 
 from __future__ import annotations
 
 import duckdb
 
-from coset.evidence.diagnostics.dates import dates, number_dates
-from coset.evidence.diagnostics.empty_columns import empty_or_constant, not_a_number
-from coset.evidence.diagnostics.encoding import encoding
-from coset.evidence.diagnostics.mixed_case import mixed_case
-from coset.evidence.diagnostics.null_tokens import null_tokens
-from coset.evidence.diagnostics.null_words import reads_as_null
-from coset.evidence.diagnostics.numbers import numbers
-from coset.evidence.diagnostics.observed import Observed
-from coset.evidence.diagnostics.quoting import BLANKS, is_date, is_integer, is_number, is_text
-from coset.evidence.diagnostics.sentinels import (
+from coset.evidence.quality.dates import dates, number_dates
+from coset.evidence.quality.null_words import reads_as_null
+from coset.evidence.quality.nulls import (
     moment_sentinels,
+    null_tokens,
     number_sentinels,
     read_moment_sentinels,
     read_number_sentinels,
 )
-from coset.evidence.diagnostics.stray_characters import padding, stray_characters
-from coset.evidence.diagnostics.units import units
+from coset.evidence.quality.numbers import numbers
+from coset.evidence.quality.observed import BLANKS, Observed, is_date, is_integer, is_number, is_text
+from coset.evidence.quality.text import encoding, mixed_case, padding, stray_characters
+from coset.evidence.quality.units import units
+from coset.sql_text import identifier
 from coset.state.objects import Diagnostic
+
+
+def empty_or_constant(observed: Observed) -> Diagnostic | None:
+    if observed.rows and not observed.present:
+        return Diagnostic("empty", observed.exact(observed.rows), "Every row is NULL.")
+    if observed.constant and observed.present >= 5:
+        value = str(observed.values[0][0])[:80] if observed.values and not _is_moment(observed) else None
+        shown = f" '{value}'" if value is not None else ""
+        nulls = "" if observed.present == observed.rows else " where it is not NULL"
+        return Diagnostic(
+            "constant",
+            observed.exact(observed.present),
+            f"Every row holds the same value{shown}{nulls}.",
+            examples=(value,) if value is not None else (),
+        )
+    return None
+
+
+def _is_moment(observed: Observed) -> bool:
+    return observed.type.upper().startswith(("DATE", "TIMESTAMP"))
+
+
+def not_a_number(observed: Observed) -> Diagnostic | None:
+    if not observed.not_a_number:
+        return None
+    name = identifier(observed.name)
+    return Diagnostic(
+        "null_tokens",
+        observed.exact(observed.not_a_number),
+        f"NaN ({observed.not_a_number:,}) stands where there is no value; it makes sums and averages NaN.",
+        expression=f"CASE WHEN isnan({name}) THEN NULL ELSE {name} END",
+        type=observed.type,
+        examples=("NaN",),
+    )
 
 
 def diagnose_from(connection: duckdb.DuckDBPyConnection, relation: str, observed: Observed) -> list[Diagnostic]:

@@ -1,26 +1,92 @@
-"""What is observed of a column before it is judged: counts over every row, and its values with how often they occur.
+"""A column as diagnostics see it, and how it is written and tried in SQL.
 
 In: a relation, its columns, sampled rows of it. Out: one `Observed` a column. Counts come from a pass over the whole
 relation (which is the profile's own where `Counts` of it are given); values come from the sampled rows, and from all
-rows when the sample is not all of them and shows few different ones. Nothing here judges a value.
-"""
+rows where a column has few different ones. Nothing here judges a value."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import duckdb
 
-from coset.evidence.diagnostics.null_words import EVERYWHERE
-from coset.evidence.diagnostics.quoting import BLANKS, as_text, is_date, is_text, one_of, trimmed
+from coset.evidence.quality.null_words import EVERYWHERE
 from coset.evidence.sampled_rows import CUT_CHARACTERS, SampledRows, value_sql
-from coset.sql_text import identifier
+from coset.sql_text import identifier, literal
 from coset.state.objects import Counts, Share
+
+BLANKS = " \t\r\n\u00a0\u202f\u2007\u3000\u200b\ufeff"
+"""What is cut off at both ends of a text before it is read; the cutting itself is reported as padding."""
+
+TEXT_TYPE = re.compile(r"(VARCHAR|CHAR|BPCHAR|TEXT|STRING|ENUM)\b", re.IGNORECASE)
+INTEGER_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|INT\d*)$", re.IGNORECASE)
+FLOAT_TYPE = re.compile(r"(DOUBLE|FLOAT|REAL)$", re.IGNORECASE)
+DECIMAL_TYPE = re.compile(r"(DECIMAL|NUMERIC)\b", re.IGNORECASE)
+DATE_TYPE = re.compile(r"(DATE|TIMESTAMP|DATETIME)", re.IGNORECASE)
+
+
+def one_of(texts: Iterable[str]) -> str:
+    return "(" + ", ".join(literal(text) for text in texts) + ")"
+
+
+def is_list(type_name: str) -> bool:
+    return type_name.endswith("]")
+
+
+def is_text(type_name: str) -> bool:
+    return TEXT_TYPE.match(type_name) is not None and not is_list(type_name)
+
+
+def is_integer(type_name: str) -> bool:
+    return INTEGER_TYPE.match(type_name) is not None
+
+
+def is_number(type_name: str) -> bool:
+    if is_list(type_name):
+        return False
+    return is_integer(type_name) or FLOAT_TYPE.match(type_name) is not None or DECIMAL_TYPE.match(type_name) is not None
+
+
+def is_date(type_name: str) -> bool:
+    return DATE_TYPE.match(type_name) is not None and not is_list(type_name)
+
+
+def as_text(column: str, type_name: str) -> str:
+    """The column as VARCHAR; an ENUM compares as text only after a cast."""
+    name = identifier(column)
+    return f"CAST({name} AS VARCHAR)" if type_name.upper().startswith("ENUM") else name
+
+
+BLANKS_PATTERN = r"[\s\x{00a0}\x{202f}\x{2007}\x{3000}\x{200b}\x{feff}]+"
+
+
+def trimmed(column: str, type_name: str = "VARCHAR", *, all_blanks: bool = True) -> str:
+    """The column without blanks at both ends; plain spaces only, or every kind of blank there is."""
+    text = as_text(column, type_name)
+    if not all_blanks:
+        return f"trim({text})"
+    return f"regexp_replace({text}, '^{BLANKS_PATTERN}|{BLANKS_PATTERN}$', '', 'g')"
+
+
+def tried(
+    connection: duckdb.DuckDBPyConnection, column: str, values: Sequence[str] | Sequence[int], expression: str
+) -> list[str | None]:
+    """What `expression` gives for each of `values`, in their order, cast to text."""
+    if not values:
+        return []
+    kind = "BIGINT[]" if isinstance(values[0], int) else "VARCHAR[]"
+    rows = connection.execute(
+        f"SELECT CAST({expression} AS VARCHAR) FROM (SELECT unnest(CAST($1 AS {kind})) AS {identifier(column)})",
+        [list(values)],
+    ).fetchall()
+    return [row[0] for row in rows]
+
 
 FEW_DIFFERENT = 500
 LONGEST = CUT_CHARACTERS - 1

@@ -1,8 +1,6 @@
-"""Stray characters in and around values, and padding.
+"""Text that is dirty in itself: padding and stray characters, mixed case, broken encoding.
 
-In: a text column as observed. Out: diagnostics with expressions that take the dirt away. Nothing here knows what the
-texts mean; a sign that (nearly) all values carry is taken for part of them.
-"""
+In: a column as observed. Out: diagnostics with the expression that cleans it."""
 
 from __future__ import annotations
 
@@ -11,10 +9,8 @@ from collections import Counter, defaultdict
 
 import duckdb
 
-from coset.evidence.diagnostics.encoding import is_damaged
-from coset.evidence.diagnostics.observed import LONGEST, Observed
-from coset.evidence.diagnostics.quoting import BLANKS, as_text
-from coset.evidence.diagnostics.trial import tried
+from coset.evidence.quality.null_words import reads_as_null
+from coset.evidence.quality.observed import BLANKS, LONGEST, Observed, as_text, tried
 from coset.sql_text import literal
 from coset.state.objects import Diagnostic
 
@@ -157,3 +153,98 @@ def _in_quotes(observed: Observed, texts: list[tuple[str, int]], total: int) -> 
 
 def _shape(text: str) -> str:
     return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d", "9", text))
+
+
+PROSE = 60
+"""Texts longer than this on average are prose, which is not compared as a whole."""
+
+
+def mixed_case(observed: Observed) -> Diagnostic | None:
+    texts: Counter[str] = Counter()
+    for text, count in observed.texts():
+        stripped = text.strip(BLANKS)
+        if stripped and len(stripped) <= LONGEST and reads_as_null(stripped) is None:
+            texts[stripped] += count
+    written = Counter(text.lower() for text in texts)
+    mixed: dict[str, Counter[str]] = {}
+    for text, count in texts.items():
+        if written[text.lower()] > 1:
+            mixed.setdefault(text.lower(), Counter())[text] += count
+    # Case carries information in mixed codes (aB3x), and prose repeats by chance.
+    mixed = {key: group for key, group in mixed.items() if not _is_code(key, group)}
+    if not mixed or sum(map(len, written)) > PROSE * len(written):
+        return None
+    minor = sum(sum(group.values()) - max(group.values()) for group in mixed.values())
+    commonest = sorted(mixed.values(), key=lambda group: -sum(group.values()))
+    shown = "; ".join(" = ".join(f"'{text[:40]}'" for text, _ in group.most_common(3)) for group in commonest[:3])
+    return Diagnostic(
+        kind="mixed_case",
+        share=observed.share(minor),
+        detail=f"{len(mixed)} {'values differ' if len(mixed) > 1 else 'value differs'} only in letter case: {shown}.",
+        expression=f"lower({observed.bare_text()})",
+        type="VARCHAR",
+        examples=tuple(text for group in commonest[:3] for text, _ in group.most_common(2)),
+    )
+
+
+def _is_code(key: str, group: Counter[str]) -> bool:
+    digits = any(letter.isdigit() for letter in key)
+    if not digits or " " in key:
+        return False
+    return any(not (text.isupper() or text.islower() or text.istitle()) for text in group)
+
+
+_DAMAGE = re.compile("[ÃÂâÐÑÅÄÎÏ×Ø][\u0080-\u00bf\u0152-\u0178\u02c6-\u02dc\u2013-\u2122]+|\ufffd|â€")
+
+
+def is_damaged(text: str) -> bool:
+    return not text.isascii() and any(_mended(piece) is not None for piece in _DAMAGE.findall(text))
+
+
+def encoding(connection: duckdb.DuckDBPyConnection, observed: Observed) -> Diagnostic | None:
+    pieces: Counter[str] = Counter()
+    rows = lost = 0
+    examples = []
+    for text, count in observed.texts():
+        if text.isascii():
+            continue
+        found = [piece for piece in _DAMAGE.findall(text) if piece == "\ufffd" or _mended(piece) is not None]
+        if not found:
+            continue
+        rows += count
+        lost += count if "\ufffd" in found else 0
+        pieces.update(piece for piece in found if piece != "\ufffd")
+        examples.append(text[:80])
+    if not rows:
+        return None
+    expression = None
+    if pieces:
+        # Longer pieces first, so that a piece is not mended inside another.
+        expression = as_text(observed.name, observed.type)
+        for piece in sorted((each for each, _ in pieces.most_common(40)), key=lambda each: (-len(each), each)):
+            expression = f"replace({expression}, {literal(piece)}, {literal(_mended(piece) or piece)})"
+        tried(connection, observed.name, examples[:5], expression)
+    detail = "Text was decoded with the wrong encoding"
+    if pieces:
+        detail += " (" + ", ".join(f"'{piece}' is '{_mended(piece)}'" for piece, _ in pieces.most_common(4)) + ")"
+    if lost:
+        detail += f"; in {lost / max(1, observed.looked_at):.1%} characters are lost for good (U+FFFD)"
+    return Diagnostic(
+        kind="encoding",
+        share=observed.share(rows),
+        detail=detail + ".",
+        expression=expression,
+        type="VARCHAR" if expression else None,
+        examples=tuple(examples[:5]),
+    )
+
+
+def _mended(piece: str) -> str | None:
+    for name in ("cp1252", "latin-1"):
+        try:
+            mended = piece.encode(name).decode("utf-8")
+        except UnicodeError:
+            continue
+        if len(mended) < len(piece):
+            return mended
+    return None

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
-from coset.evidence.diagnostics.counters import diagnose_counters
-from coset.evidence.diagnostics.judge import diagnose_from
-from coset.evidence.diagnostics.observed import Observed, observe
+from coset.evidence.quality.counters import diagnose_counters
+from coset.evidence.quality.diagnose import diagnose_from
+from coset.evidence.quality.observed import Observed, observe
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
 from coset.state.objects import Counts, Diagnostic
 
