@@ -12,13 +12,15 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 How = Literal["name", "pattern", "reading", "value", "source"]
 MOST_TARGETS = 4
 """A name that could be more things than this, after all that the text says, is no mention."""
 MOST_BY_PATTERN = 60
+SHOUTING = 0.6
+"""The share of capitals from which on a text is written in them."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ _OTHER_LANGUAGES = _words(
     "gli di del della che non per con sono una el los las de y es por para een het van niet met zijn"
 )
 _FUNCTION_WORDS = _SMALL_WORDS | _ENGLISH | _OTHER_LANGUAGES
-_ARTICLES = _words("the a an our its their this that der die das le la les il lo gli el los las")
+_ARTICLES = _words("the a an our its their this that each every all any der die das le la les il lo gli el los las")
 _GENERAL_WORDS = _words(
     "business calendar fiscal year month day date time hour number code text valid from to id key name type kind status "
     "statu table list file record row value amount total count unit description comment note flag group level line item "
@@ -166,6 +168,7 @@ _GENERAL_NOUNS = _words(
 )
 
 
+@lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     word = word.lower()
     if word.endswith("ies") and len(word) > 4:
@@ -241,14 +244,15 @@ def _look(places: Sequence[_Place]) -> None:
     for place in places:
         words = re.findall(r"[^\W\d_]+", place.text.lower())
         counts = letters[place.document]
-        counts[0] += sum(letter.isupper() for letter in place.text)
-        counts[1] += sum(letter.isalpha() for letter in place.text)
+        capitals, every = sum(map(str.isupper, place.text)), sum(map(str.isalpha, place.text))
+        place.shouting = capitals > SHOUTING * every
+        counts[0] += capitals
+        counts[1] += every
         counts[2] += sum(word in _ENGLISH for word in words)
         counts[3] += sum(word in _OTHER_LANGUAGES for word in words)
     for place in places:
         capitals, every, english, other = letters[place.document]
-        own = sum(letter.isupper() for letter in place.text) > 0.6 * sum(letter.isalpha() for letter in place.text)
-        place.shouting, place.english = own or capitals > 0.6 * every, english >= other
+        place.shouting, place.english = place.shouting or capitals > SHOUTING * every, english >= other
 
 
 class _Context:
