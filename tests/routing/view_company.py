@@ -53,6 +53,7 @@ class GivenScores:
     tables: Mapping[str, float] = field(default_factory=dict)
     columns: Mapping[str, float] = field(default_factory=dict)
     order: tuple[str, ...] = ()
+    passages: tuple[str, ...] = ()
     nearness: float | None = None
     unfound: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()

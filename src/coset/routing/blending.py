@@ -31,11 +31,12 @@ SHORTEST = 2
 
 
 def trust_in_names(environment: ObservedEnvironment, is_word: Callable[[str], bool]) -> float:
-    """How far the learned order is trusted: by the share of words among the parts of names, each table alike."""
+    """How far the learned order is trusted: by the share of words among the parts of names, each table alike. Readings
+    do not count: where names need them, they are guesses too."""
     shares = [
         share
         for table in environment.tables
-        if (share := _known(_names(table.name, table.label, table.columns), is_word)) is not None
+        if (share := _known([table.name, *(column.name for column in table.columns)], is_word)) is not None
     ]
     readable = float(np.mean(shares)) if shares else READABLE
     part = min(1.0, max(0.0, (readable - OPAQUE) / (READABLE - OPAQUE)))
@@ -96,10 +97,6 @@ def _ranks_of_scores(scores: Scores) -> NDArray[np.float64]:
     _, group, counts = np.unique(-scores, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return ((ends - counts + ends - 1) / 2)[group]
-
-
-def _names(name: str, label: str, columns: Iterable[object]) -> list[str]:
-    return [label or name, *(getattr(column, "label", "") or getattr(column, "name", "") for column in columns)]
 
 
 def _known(names: Iterable[str], is_word: Callable[[str], bool]) -> float | None:

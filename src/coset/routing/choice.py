@@ -78,6 +78,8 @@ class Selection:
     order: tuple[str, ...] = ()
     """Tables, the likeliest first: those that are named, then as ranked."""
     demanded: tuple[tuple[Coordinate, str, float], ...] = ()
+    passages: tuple[str, ...] = ()
+    """Sections of documents that the question found, the best first."""
     unfound: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     covered: dict[tuple[Coordinate, str], str] = field(default_factory=dict)
@@ -158,6 +160,7 @@ def choose(
         order=order,
         demanded=demanded,
         covered=covered,
+        passages=tuple(dict.fromkeys(scores.passages)),
         unfound=scores.unfound,
         unread=scores.unread,
     )

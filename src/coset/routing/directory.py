@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from coset.routing.budgets import Budget
 from coset.routing.cost import lines_cost
 from coset.routing.facts import TableFacts
-from coset.routing.knowledge import Section
+from coset.routing.knowledge import Rule, Section
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.view import DirectoryEntry, Passage, ViewRule
-from coset.routing.view_text import directory_lines, passage_lines, rule_lines, source_lines
+from coset.routing.view_text import directory_lines, passage_lines, source_lines
 
 READING = 60
 """Letters of a reading in the directory."""
@@ -44,10 +44,10 @@ class Prefix:
     unlisted: str = ""
     open_room: int = 0
     """Tokens left for directory lines that the question chooses; none where all tables are listed."""
-
-    @property
-    def has_all_documents(self) -> bool:
-        return any(passage.whole for passage in self.passages)
+    closed: tuple[tuple[str, str, str], ...] = ()
+    """(reference, title, status) of documents that are not shown."""
+    has_documents: bool = False
+    """Whether those that govern anything are shown whole."""
 
 
 def prefix_of(objects: StateObjects, budget: Budget, description: str = "") -> Prefix:
@@ -62,24 +62,29 @@ def prefix_of(objects: StateObjects, budget: Budget, description: str = "") -> P
 
 def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
     sources = tuple((each.name, each.kind, each.tables) for each in objects.sources.values())
-    rules = tuple(
-        ViewRule(rule.reference, rule.text, "general", rule.about, rule.status)
-        for rule in objects.knowledge.rules
-        if rule.is_general and not rule.status
-    )
     descriptions = _descriptions(objects, budget.documents // 2)
     room = budget.documents - lines_cost(source_lines(description, sources, descriptions))
-    passages = whole_documents(objects, room)
-    # Where documents are whole, every rule stands in its own.
-    rules = () if passages else _that_fit(rules, room)
+    passages, others = whole_documents(objects, room)
+    general = [rule for rule in objects.knowledge.rules if rule.is_general and not rule.status]
+    has_documents = bool(passages)
+    if not passages:
+        # Where documents are whole, every rule stands in its own.
+        passages = _that_fit(rule_passages(general, objects, whole=True), room)
+    shown = {passage.reference for passage in passages}
+    rules = tuple(
+        ViewRule(rule.reference, rule.text, "general", rule.about)
+        for rule in general
+        if rule.section in shown or rule.section.rpartition("#")[0] in shown
+    )
+    closed = tuple((each.reference, each.title, each.status) for each in others)
     entries, unlisted = _entries(objects)
-    entries, left = _shortened(entries, budget.directory, objects)
+    listed, left = _shortened(entries, budget.directory, objects)
     told = ", ".join(f"{count:,} {kind}" for kind, count in unlisted.items() if count)
     if not left:
-        return Prefix(description, sources, descriptions, rules, passages, entries, told)
-    room = max(0, budget.directory - lines_cost(directory_lines(entries)))
+        return Prefix(description, sources, descriptions, rules, passages, listed, told, 0, closed, has_documents)
+    room = max(0, budget.directory - lines_cost(directory_lines(listed)))
     told = ", ".join(part for part in (f"{left:,} further tables", told) if part)
-    return Prefix(description, sources, descriptions, rules, passages, entries, told, room)
+    return Prefix(description, sources, descriptions, rules, passages, listed, told, room, closed, has_documents)
 
 
 def _descriptions(objects: StateObjects, most: int) -> tuple[tuple[str, str], ...]:
@@ -95,21 +100,53 @@ def _descriptions(objects: StateObjects, most: int) -> tuple[tuple[str, str], ..
     return tuple((source, text if len(text) <= letters else f"{text[:letters]}…") for source, text in found)
 
 
-def whole_documents(objects: StateObjects, most: int) -> tuple[Passage, ...]:
-    """Every document whole, those in force first, if they cost no more than `most` together; else none."""
+def whole_documents(objects: StateObjects, most: int) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+    """The documents that are shown whole, and the others. All of them if they cost no more than `most` together; else
+    those in force; else those in force that state a rule or name anything here; else none."""
+    knowledge = objects.knowledge
     documents: dict[str, list[Section]] = {}
-    for section in objects.knowledge.sections:
+    for section in knowledge.sections:
         documents.setdefault(section.document or section.reference.rpartition("#")[0], []).append(section)
-    found = [_document(name, sections) for name, sections in documents.items()]
+    found = {name: _document(name, sections) for name, sections in documents.items()}
     if not documents:
-        found = [
-            Passage(document.reference, document.title or document.kind, document.text, document.provenance, whole=True)
+        found = {
+            document.reference: Passage(
+                document.reference, document.title or document.kind, document.text, document.provenance, whole=True
+            )
             for document in objects.source_documents
             if document.kind == "file"
-        ]
-    found.sort(key=lambda passage: (bool(passage.status), passage.reference))
-    price = sum(lines_cost(passage_lines(passage)) for passage in found)
-    return tuple(found) if price <= most else ()
+        }
+    every = sorted(found, key=lambda name: (bool(found[name].status), found[name].reference))
+    governing = {rule.section for rule in knowledge.rules} | set(knowledge.mentions)
+    in_force = [name for name in every if not found[name].status]
+    telling = [name for name in in_force if any(each.reference in governing for each in documents.get(name, ()))]
+    for kept in (every, in_force, telling):
+        if sum(lines_cost(passage_lines(found[name])) for name in kept) <= most:
+            return tuple(found[name] for name in kept), tuple(found[name] for name in every if name not in kept)
+    return (), tuple(found[name] for name in every)
+
+
+def rule_passages(rules: Iterable[Rule], objects: StateObjects, *, whole: bool) -> list[Passage]:
+    """Rules by the section that states them, each word for word under the section's titles."""
+    sections = {section.reference: section for section in objects.knowledge.sections}
+    texts: dict[str, list[str]] = {}
+    for rule in rules:
+        texts.setdefault(rule.section or rule.reference, []).append(rule.text)
+    found = []
+    for reference, own in texts.items():
+        section = sections.get(reference)
+        found.append(Passage(reference, _title(section) if section else "rule", "\n".join(own), "rule", whole=whole))
+    return found
+
+
+def section_passage(section: Section) -> Passage:
+    """A section by itself, word for word."""
+    return Passage(section.reference, _title(section), section.text, "document", status=section.status)
+
+
+def _title(section: Section) -> str:
+    file = (section.document or section.reference.rpartition("#")[0]).rpartition("/")[2]
+    return f"{file}: {' / '.join(section.titles)}" if section.titles else file
 
 
 def _document(name: str, sections: Sequence[Section]) -> Passage:
@@ -128,11 +165,13 @@ def _document(name: str, sections: Sequence[Section]) -> Passage:
     return Passage(reference, name.rpartition("/")[2], "\n".join(lines), "document", whole=True, status=status)
 
 
-def _that_fit(rules: Iterable[ViewRule], most: int) -> tuple[ViewRule, ...]:
-    found: list[ViewRule] = []
-    for rule in rules:
-        if lines_cost(rule_lines([*found, rule])) <= most:
-            found.append(rule)
+def _that_fit(passages: Iterable[Passage], most: int) -> tuple[Passage, ...]:
+    found: list[Passage] = []
+    for passage in passages:
+        most -= lines_cost(passage_lines(passage))
+        if most < 0:
+            break
+        found.append(passage)
     return tuple(found)
 
 

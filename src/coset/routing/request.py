@@ -60,6 +60,10 @@ class Ranked(Protocol):
         """Tables, the likeliest first, beyond those that have a score; empty where scores alone say it."""
 
     @property
+    def passages(self) -> Sequence[str]:
+        """Sections of documents that the question found, the best first."""
+
+    @property
     def nearness(self) -> float | None:
         """How near the question and its words are to any object, beside no other; None where that is not known."""
 

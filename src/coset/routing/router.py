@@ -61,6 +61,8 @@ class Scores:
     columns: dict[str, float]
     order: tuple[str, ...] = ()
     """Tables, the likeliest first."""
+    passages: tuple[str, ...] = ()
+    """Sections of documents that the question found, the best first."""
     nearness: float | None = None
     """How near the question and its words are to the nearest objects. Scores weigh objects against each other; this
     alone says whether any is near."""
@@ -197,7 +199,8 @@ class Router:
         for reference, share in hits.columns.items():
             columns[reference] = max(columns.get(reference, 0.0), WRITTEN * share)
         ordered = tuple(self.index.tables[number] for number in order[:ORDERED])
-        scores = Scores(tables, columns, ordered, spoken.strength, spoken.told, found.unread)
+        passages = tuple(reference for reference, _ in hits.passages)
+        scores = Scores(tables, columns, ordered, passages, spoken.strength, spoken.told, found.unread)
         anchors = in_order_of_score(found.anchors)
         selection = choose(demand, anchors, scores, self.objects, self.inventory, self.settings)
         return _Request(demand, found, scores, anchors, selection)

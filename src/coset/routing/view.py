@@ -201,6 +201,8 @@ class EvidenceView:
     """So many entries of the directory, the first, stand in the prefix; the others were chosen for the question."""
     unlisted: str = ""
     """What the directory passes over, counted: copies without an original, empty tables, tables that did not fit."""
+    closed: tuple[tuple[str, str, str], ...] = ()
+    """(reference, title, status) of documents that are not shown; they can be opened."""
     prefix_cost: int = 0
 
     @property

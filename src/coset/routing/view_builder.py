@@ -21,7 +21,7 @@ from coset.routing.budgets import Budget
 from coset.routing.choice import ChoiceSettings, Pick, Selection, choose
 from coset.routing.cost import lines_cost
 from coset.routing.details import Depth, Width
-from coset.routing.directory import Prefix, directory_entries, prefix_of
+from coset.routing.directory import Prefix, directory_entries, prefix_of, rule_passages, section_passage
 from coset.routing.facts import RelationFacts
 from coset.routing.join_plan import JoinPlan, best_link, connected_parts, join_plan
 from coset.routing.objects_of_state import StateObjects
@@ -37,7 +37,6 @@ from coset.routing.view_text import (
     left_out_lines,
     passage_lines,
     prefix_lines,
-    rule_lines,
     source_lines,
 )
 
@@ -284,21 +283,31 @@ class ViewBuilder:
             self.take(pick, "name", limit)
 
     def _take_rules(self) -> None:
-        """The rules that govern what was taken, unless the prefix has their documents whole."""
-        if self.prefix.has_all_documents:
+        """Rules that govern what was taken, and the sections that the question found, unless the prefix has the
+        documents whole."""
+        if self.prefix.has_documents:
             return
+        knowledge = self.objects.knowledge
         taken = {*self.parts.tables, *self.parts.columns, *self.selection.order[: self.budget // TABLE_ROOM]}
-        limit = min(self.budget, self.parts.spent + int(self.budget * RULES_SHARE))
-        found: list[ViewRule] = []
         general = {rule.reference for rule in self.prefix.rules}
-        for rule in sorted(self.objects.knowledge.rules, key=lambda each: (not each.is_general, each.reference)):
-            if rule.status or rule.reference in general or not (rule.is_general or taken.intersection(rule.about)):
+        rules = [
+            rule
+            for rule in sorted(knowledge.rules, key=lambda each: (not each.is_general, each.reference))
+            if not rule.status and rule.reference not in general and (rule.is_general or taken.intersection(rule.about))
+        ]
+        sections = {section.reference: section for section in knowledge.sections}
+        asked = [section_passage(sections[each]) for each in self.selection.passages if each in sections]
+        found = {passage.reference for passage in asked}
+        limit = min(self.budget, self.parts.spent + int(self.budget * RULES_SHARE))
+        for passage in (*asked, *(each for each in rule_passages(rules, self.objects, whole=False))):
+            if passage.reference in found and passage not in asked:
                 continue
-            scope = ViewRule(rule.reference, rule.text, "particular", rule.about, rule.status)
-            if self.fits(lines_cost(rule_lines([*found, scope])), limit):
-                found.append(scope)
-        self.rules = tuple(found)
-        self.parts.spent += lines_cost(rule_lines(found))
+            if self.fits(lines_cost(passage_lines(passage)), limit):
+                self.take_passage(passage)
+        shown = {passage.reference for passage in self.passages}
+        self.rules = tuple(
+            ViewRule(rule.reference, rule.text, "particular", rule.about) for rule in rules if rule.section in shown
+        )
 
     def _widen(self) -> None:
         """The likeliest tables, each with all its columns by name and the joins that connect it."""
@@ -342,6 +351,7 @@ class ViewBuilder:
             directory=(*prefix.directory, *self._likely_entries()),
             listed=len(prefix.directory),
             unlisted=prefix.unlisted,
+            closed=prefix.closed,
         )
         return with_cost(view, self.prefix)
 
@@ -471,7 +481,7 @@ class ViewBuilder:
             left_out=LeftOut({"tables": len(objects.tables), "columns": objects.columns_in_all}),
             sources=prefix.sources or _listed(objects), descriptions=prefix.descriptions, rules=prefix.rules,
             description=prefix.description, passages=prefix.passages, directory=prefix.directory,
-            listed=len(prefix.directory), unlisted=prefix.unlisted,
+            listed=len(prefix.directory), unlisted=prefix.unlisted, closed=prefix.closed,
         )  # fmt: skip
         view = with_cost(view, prefix)
         if view.cost - view.prefix_cost > self.budget and not prefix.sources:

@@ -21,7 +21,6 @@ from coset.routing.view import (
     Role,
     ViewColumn,
     ViewRelation,
-    ViewRule,
     ViewTable,
     Why,
 )
@@ -70,9 +69,10 @@ def view_lines(view: EvidenceView, more: str = BY_RECOVER) -> list[str]:
 
 def prefix_lines(view: EvidenceView) -> list[str]:
     lines = [HEADER, *source_lines(view.description, view.sources, view.descriptions)]
-    lines += rule_lines([rule for rule in view.rules if rule.scope == "general"])
     for passage in view.passages:
         lines += passage_lines(passage) if passage.whole else []
+    if view.closed:
+        lines += [CLOSED, *(f"  {one_line(name, 200)}{_in_brackets(status)}" for name, _, status in view.closed)]
     if view.listed or (view.unlisted and not view.directory):
         lines += directory_lines(view.directory[: view.listed], view.unlisted)
     return lines
@@ -89,7 +89,6 @@ def details_lines(view: EvidenceView, more: str = BY_RECOVER) -> list[str]:
     lines += join_lines(view.relations, names)
     if view.apart:
         lines.append(apart_line([names.get(reference, reference) for reference in view.apart]))
-    lines += rule_lines([rule for rule in view.rules if rule.scope != "general"])
     for passage in view.passages:
         lines += [] if passage.whole else passage_lines(passage)
     if len(view.directory) > view.listed:
@@ -106,8 +105,7 @@ JOINS = "JOINS, of which a query takes those that it needs (matched rows left/ri
 OTHER_JOINS = "OTHER JOINS"
 DIRECTORY = "DIRECTORY of tables by source: name | what a row is | rows, +copies not listed | some columns"
 LIKELY = "FURTHER TABLES that may matter"
-RULES = "RULES that hold for every question"
-RULES_HERE = "RULES about what is shown"
+CLOSED = "OTHER DOCUMENTS, not shown"
 
 
 def source_lines(
@@ -127,13 +125,6 @@ def source_lines(
         said = f": {literal(one_line(written, 2_000), 2_000)}" if written else ""
         lines.append(f"  {one_line(name, 60)} ({kind}, {_count(tables, 'table')}){said}")
     return lines
-
-
-def rule_lines(rules: Sequence[ViewRule]) -> list[str]:
-    if not rules:
-        return []
-    heading = RULES if all(rule.scope == "general" for rule in rules) else RULES_HERE
-    return [heading, *(f"  > {_status(rule.status)}{one_line(rule.text, 1_000)} [{rule.reference}]" for rule in rules)]
 
 
 def directory_lines(entries: Sequence[DirectoryEntry], unlisted: str = "", heading: str = DIRECTORY) -> list[str]:
@@ -178,8 +169,8 @@ def _short_count(rows: int | None) -> str:
     return str(rows) if rows < 1_000 else f"{rows // 1_000}k" if rows < 1_000_000 else f"{rows // 1_000_000}M"
 
 
-def _status(status: str) -> str:
-    return f"({status}) " if status else ""
+def _in_brackets(status: str) -> str:
+    return f" ({status})" if status else ""
 
 
 def table_lines(table: ViewTable) -> list[str]:
