@@ -256,6 +256,11 @@ def written_sql(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def places_and_digits_that_join(connection: duckdb.DuckDBPyConnection) -> None:
+    """Places inside nested columns and digits alone may join: all tables are looked at again."""
+    connection.execute("UPDATE tables SET shape = ''; DELETE FROM meta WHERE key = 'relations'")
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -269,6 +274,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     readings,
     model_readings,
     written_sql,
+    places_and_digits_that_join,
 )
 
 

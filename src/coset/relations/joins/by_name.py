@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coset.evidence.column_expressions import column_kind
+from coset.relations.joins.column_values import NESTED
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
 from coset.relations.joins.names import stem, words
 from coset.relations.joins.readings import value_sql
@@ -43,7 +44,7 @@ def propose_by_name(
     customs = _Customs(tables, columns, single)
     found: list[Relation] = []
     for column in columns:
-        if column.is_names or column.elements or not stem(column.name):
+        if column.is_names or column.elements or NESTED in column.name or not stem(column.name):
             continue
         if column.keys and missing**column.keys < UNLUCKY:
             continue  # So many values would have met some partner.

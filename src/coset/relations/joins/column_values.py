@@ -33,6 +33,10 @@ COLUMNS_AT_ONCE = 60
 MOST_COLUMNS = 200
 """Of a wider table its first columns and those of its keys may join: thousands that are alike (measures, answers) would
 all be compared with each other."""
+NESTED = "\x1f"
+"""Stands between the steps of a path inside a nested column, in the name of a `JoinColumn`."""
+MOST_PLACES, FIRST_PLACE = 100, 100_000
+"""Of a nested column so many places are looked at; they are numbered after all columns."""
 _TRUTH_VALUES = frozenset(["0", "1", "y", "n", "yes", "no", "true", "false", "t", "f"])
 _ELEMENTS_SHARE = 0.9
 
@@ -86,9 +90,43 @@ def key_of_stripped(stripped: str) -> str:
     return KEY.format(raw=stripped, stripped=stripped)
 
 
+def access(name: str) -> str:
+    """A column, or a place inside a nested one, in SQL."""
+    first, *rest = name.split(NESTED)
+    expression = identifier(first)
+    for step in rest:
+        expression = f"struct_extract({expression}, {literal(step)})"
+    return expression
+
+
+def places_inside(column: Column, position: int) -> Iterator[tuple[int, Column]]:
+    """The plain values inside a nested column as columns of their own, called by their path."""
+    if not column.type.upper().startswith("STRUCT") or column.type.endswith("]"):
+        return
+    import duckdb
+    from duckdb.sqltypes import DuckDBPyType
+
+    def inner(path: tuple[str, ...], kind: DuckDBPyType) -> list[tuple[tuple[str, ...], DuckDBPyType]]:
+        return [((*path, name), each) for name, each in kind.children if isinstance(each, DuckDBPyType)]
+
+    try:
+        waiting = inner((column.name,), duckdb.sqltype(column.type))
+    except duckdb.Error:
+        return
+    found = 0
+    while waiting and found < MOST_PLACES:
+        path, kind = waiting.pop(0)
+        if kind.id == "struct":
+            waiting += inner(path, kind)
+        elif kind.id not in ("list", "map", "union", "array"):
+            name = NESTED.join(path)
+            yield MOST_PLACES * (position + 1) + found + FIRST_PLACE, Column(name, str(kind), name, str(kind))
+            found += 1
+
+
 def text_of(name: str, type: str, *, elements: bool) -> str:
     """The values of a column as text, in SQL; those of a list one a row."""
-    column, kind = identifier(name), column_kind(type)
+    column, kind = access(name), column_kind(type)
     if elements:
         value = elements_of_json(column) if kind == "text" else f"CAST(unnest({column}) AS VARCHAR)"
         return f"left({value}, {LONGEST_VALUE})"
@@ -120,7 +158,7 @@ def gather(connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable
     number = 0
     for place, table in enumerate(tables):
         columns: list[_Readable] = []
-        for position, column in _first_and_keys(table):
+        for position, column in _with_places_inside(table):
             for kind, lists in _may_join(column.type):
                 text = text_of(column.name, column.type, elements=lists)
                 columns.append(_Readable(number, place, position, column.name, column.type, kind, text, lists))
@@ -136,6 +174,12 @@ def gather(connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable
             number += 1
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {VALUES} AS {with_keys(f'FROM {RAW_VALUES}')}").fetchall()
     return _described(connection, tables, readable, known, parts)
+
+
+def _with_places_inside(table: JoinableTable) -> Iterator[tuple[int, Column]]:
+    for position, column in _first_and_keys(table):
+        yield position, column
+        yield from places_inside(column, position)
 
 
 def _first_and_keys(table: JoinableTable) -> Iterator[tuple[int, Column]]:
@@ -162,7 +206,7 @@ def _worth_reading(
         return
     tests: list[str] = []
     for column in columns:
-        name = identifier(column.name)
+        name = access(column.name)
         test = "NULL"
         if column.elements:
             test = f"avg(len({name})) <= 50"
@@ -221,7 +265,7 @@ def _read_parts(
 ) -> None:
     """The columns of a large table, each by itself. Values become text only after they were chosen and counted: over
     many rows that is most of the work."""
-    values = {column.number: column.text if column.kind == "text" else identifier(column.name) for column in columns}
+    values = {column.number: column.text if column.kind == "text" else access(column.name) for column in columns}
     counts = ", ".join(f"approx_count_distinct({value})" for value in values.values())
     [row] = connection.execute(f"SELECT {counts} FROM {table.relation}").fetchall()
     for (number, value), count in zip(values.items(), row, strict=True):

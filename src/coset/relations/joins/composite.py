@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from coset.relations.joins.column_values import NESTED
 from coset.relations.joins.declared import tuple_join
 from coset.relations.joins.joinable import JoinColumn
 from coset.relations.joins.memory import Tests
@@ -34,7 +35,7 @@ def composite_joins(
     tables = reader.tables
     named: dict[int, dict[str, JoinColumn]] = {}
     for column in columns:
-        if not (column.is_names or column.elements) and column.keys > 1:
+        if not (column.is_names or column.elements or NESTED in column.name) and column.keys > 1:
             named.setdefault(column.table, {}).setdefault("".join(words(column.name)), column)
     joined = {(_table(each.left[0]), _table(each.right[0])) for each in relations}
     joined |= {(right, left) for left, right in joined}

@@ -207,7 +207,7 @@ def _kind(overlap: Overlap, left: Reading, right: Reading) -> str:
     kinds = {*left.kinds, *right.kinds}
     if overlap.left.form == "affix" and overlap.right.form == "affix":
         return "prefix_swap"
-    for kind in ("piece", "date", "prefix", "suffix", "separators"):
+    for kind in ("check_digit", "digits", "piece", "date", "prefix", "suffix", "separators"):
         if kind in kinds:
             return kind
     texts = [variant for variant in (overlap.left, overlap.right) if column_kind(variant.column.type) == "text"]

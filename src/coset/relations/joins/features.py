@@ -58,6 +58,11 @@ class Features(NamedTuple):
 
 FEATURES = Features._fields
 SURPRISING_BITS = 30
+PRICES: dict[str, float] = {"affix": 0.05, "digits": 0.06, "groups": 0.06, "piece": 0.1, "head": 0.12}
+"""How much more a bolder way to look at a column must hold."""
+DENSE = 0.6
+"""Of numbers that fill more than this share of a range, one more inside it proves nothing."""
+_CUT = ("affix", "digits", "groups")
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ class Standing(NamedTuple):
 def plausible(overlap: Overlap) -> float:
     """Of several ways to look at two columns: what holds most, telling values first, the plain way before others."""
     forms = [overlap.left.form, overlap.right.form]
-    price = 0.05 * forms.count("affix") + 0.1 * forms.count("piece")
+    price = sum(PRICES.get(form, 0.0) for form in forms)
     return overlap.containment + 0.3 * (bits(overlap) >= SURPRISING_BITS) - price
 
 
@@ -112,6 +117,17 @@ def specificity(overlap: Overlap) -> float:
     if not (left.is_number and right.is_number and len(right.numbers)):
         return right.specificity
     return max(0.0, -math.log2(right.density_within(left.minimum, left.maximum)))
+
+
+def held_by_chance(overlap: Overlap) -> bool:
+    """Whether a key of the right is likely to be among those of the left, or of the left among those of the right,
+    whatever they are: numbers that lie close together, of which each is nearly sure to be in a row of others."""
+    left, right = overlap.left, overlap.right
+    if left.is_number and right.is_number and len(left.numbers) and len(right.numbers):
+        there = right.density_within(left.minimum, left.maximum)
+        back = left.density_within(right.minimum, right.maximum)
+        return max(there, back) > DENSE
+    return left.is_number and left.specificity < 1
 
 
 def coverage_of(overlap: Overlap) -> float:
@@ -248,9 +264,9 @@ def weigh(sides: Sequence[Side], overlap: Overlap, names: NameAgreement, standin
         left_key_name=float(one.has_key_name),
         right_key_name=float(other.has_key_name),
         right_plain_id=float(other.has_plain_name),
-        changed=float(forms.count("affix") == 1),
-        changed_alike=float(forms.count("affix") == 2),
-        piece=float("piece" in forms),
+        changed=float(sum(form in _CUT for form in forms) == 1),
+        changed_alike=float(sum(form in _CUT for form in forms) == 2),
+        piece=float("piece" in forms or "head" in forms),
         types_agree=float(one.kind == other.kind),
         numbers=float(numbers),
         rivals=min(1.0, math.log2(max(1, standing.holding)) / 4),

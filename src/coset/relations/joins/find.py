@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from coset.relations.joins.by_name import propose_by_name
+from coset.relations.joins.column_values import NESTED
 from coset.relations.joins.compared import kept_rights, likely_candidates, overlaps_of, store_compared, touched_lefts
 from coset.relations.joins.composite import composite_joins
 from coset.relations.joins.declared import declared_joins, declared_pairs
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 LEAST_PREFIX = 3
 TABLES_AT_ONCE = 20
 SURE_BY_PREFIX = 0.85
+CONFIRMED = 0.3
+"""The rows must bear out at least this part of what the distinct values promise."""
 
 
 def find_relations(
@@ -143,7 +146,7 @@ def _relations(memory: JoinMemory, reader: TableReader, known: KnownColumns, tes
     ]
     for each in choose(scored):
         tested = _tested(reader, tests, each.candidate.overlap)
-        if tested.matched_rows:
+        if tested.matched_rows and tested.left_match.value >= CONFIRMED * each.candidate.overlap.containment:
             relations.append(_relation(tables, each, tested))
     relations += composite_joins(reader, tests, known.columns, relations)
     relations += propose_by_name(tables, known.columns, relations)
@@ -177,7 +180,7 @@ def reference_of(tables: Sequence[JoinableTable], column: JoinColumn) -> Referen
     table = tables[column.table].reference
     if column.is_names:
         return table
-    path = (column.name, "[]") if column.elements else (column.name,)
+    path = (*column.name.split(NESTED), "[]") if column.elements else tuple(column.name.split(NESTED))
     return Reference(table.source, table.schema, table.table, path)
 
 

@@ -12,11 +12,13 @@ import operator
 from collections.abc import Sequence
 from importlib import resources
 
-from coset.relations.joins.features import FEATURES, Candidate, Features
+from coset.relations.joins.features import FEATURES, Candidate, Features, held_by_chance
 
 SAME_SERIALS = 0.55
 LEAST_SERIALS = 30
 SAME_THINGS = 0.6
+NAMED, UNNAMED = 0.3, 0.4
+COLLECTED, COLLECTED_BITS = 0.7, 300.0
 SHARED_BITS, BITS_EACH, LEAST_SHARED = 1_000.0, 3.0, 0.1
 
 
@@ -43,8 +45,15 @@ def with_rules(candidate: Candidate, learned: float) -> float:
         return 0.0
     if candidate.right.is_names:
         return _names_of_tables(candidate)
+    if held_by_chance(candidate.overlap):
+        if _same_serials(candidate):
+            return max(learned, SAME_SERIALS)
+        # The names have to say that they belong together.
+        return learned if candidate.name >= NAMED else min(learned, UNNAMED)
     if _same_things(candidate):
-        return max(learned, SAME_THINGS)
+        learned = max(learned, SAME_THINGS)
+    if _collects_keys(candidate) or _refers_to_own_table(candidate) or _holds_telling_keys(candidate):
+        learned = max(learned, COLLECTED)
     return max(learned, SAME_SERIALS) if _same_serials(candidate) else learned
 
 
@@ -57,6 +66,48 @@ def _same_things(candidate: Candidate) -> bool:
     # Each shared value must tell something by itself: many serial numbers tell a little each, and prove nothing.
     enough = max(SHARED_BITS, BITS_EACH * overlap.containment * overlap.left.keys)
     return bool(keys) and candidate.bits >= enough and overlap.containment >= LEAST_SHARED
+
+
+def _collects_keys(candidate: Candidate) -> bool:
+    """Whether a column holds nearly all keys of another table among those of further ones, as the key of the source in
+    a cross-reference does: so many that tell so much are not there by chance."""
+    overlap = candidate.overlap
+    return (
+        candidate.coverage >= 0.9
+        and overlap.containment >= LEAST_SHARED
+        and candidate.bits >= COLLECTED_BITS
+        and overlap.right.uniqueness >= 0.98
+        and overlap.right.keys >= LEAST_SERIALS
+        and bool(Features(*candidate.features).right_is_main)
+    )
+
+
+def _holds_telling_keys(candidate: Candidate) -> bool:
+    """Whether most values are keys of the other table, each of which would be unlikely there by itself."""
+    overlap = candidate.overlap
+    return (
+        overlap.containment >= 0.8
+        and candidate.bits >= max(SHARED_BITS, BITS_EACH * overlap.containment * overlap.left.keys)
+        and overlap.right.uniqueness >= 0.98
+        and overlap.right.code_share + overlap.right.is_number >= 0.9
+        and candidate.left.table != candidate.right.table
+        and bool(Features(*candidate.features).right_is_main)
+    )
+
+
+def _refers_to_own_table(candidate: Candidate) -> bool:
+    """Whether a column holds keys of its own table (`duplicate_of`, `manager`): seldom by chance where the keys tell
+    something."""
+    overlap = candidate.overlap
+    return (
+        candidate.left.table == candidate.right.table
+        and overlap.containment >= 0.97
+        and overlap.left.form == overlap.right.form == "whole"
+        and overlap.right.uniqueness >= 0.98
+        and candidate.bits >= COLLECTED_BITS / 5
+        and candidate.coverage < 0.9
+        and bool(Features(*candidate.features).right_is_main)
+    )
 
 
 def _same_serials(candidate: Candidate) -> bool:

@@ -124,7 +124,6 @@ class Neighbours:
 
     def candidates(self, rights: Sequence[Right]) -> list[Candidate]:
         """A candidate for each of a column's right sides, as they compare with each other."""
-        names = sorted((right.names.best for right in rights), reverse=True)[:2]
         shares = [(right.overlap.containment, coverage_of(right.overlap)) for right in rights]
         standings: dict[tuple[float, float], tuple[int, int]] = {}
         found: list[Candidate] = []
@@ -132,8 +131,13 @@ class Neighbours:
             if share not in standings:
                 near = [tight for held, tight in shares if held >= RIVAL_SHARE * share[0]]
                 standings[share] = len(near), sum(tight >= RIVAL_SHARE * share[1] for tight in near)
-            other = names[0] if right.names.best < names[0] else names[1] if len(names) > 1 else 0.0
-            standing = Standing(other, *standings[share])
+            # A name is a rival's only where it holds about as much: siblings have the same name and other values.
+            others = (
+                each.names.best
+                for each in rights
+                if each is not right and each.overlap.containment >= RIVAL_SHARE * share[0]
+            )
+            standing = Standing(max(others, default=0.0), *standings[share])
             weighed = self._weighed(right, standing)
             found.append(
                 Candidate(

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coset.evidence.column_expressions import column_kind
-from coset.relations.joins.column_values import STRIPPED, elements_of_json, names_of
+from coset.relations.joins.column_values import STRIPPED, access, elements_of_json, names_of
 from coset.relations.joins.dates import date_sql
 from coset.relations.joins.joinable import JoinColumn
-from coset.relations.joins.variants import Variant
-from coset.sql_text import identifier, literal
+from coset.relations.joins.variants import DIGIT_KEYS, Variant
+from coset.sql_text import literal
 
 Gives = Literal["own", "text", "number", "date"]
 _ORDER = (
     "identity", "trim", "case", "stray_characters", "zero_padding", "numeric", "date", "prefix", "suffix", "separators",
-    "piece",
+    "digits", "check_digit", "piece",
 )  # fmt: skip
 
 
@@ -53,6 +53,9 @@ def readings_of(variant: Variant) -> list[Reading]:
         if column_kind(column.type) == "date":
             return [PLAIN]
         return [Reading(("date",), date_sql("{value}", variant.format), "date", 6)]
+    if variant.form in DIGIT_KEYS:
+        kind = "check_digit" if variant.form == "head" else "digits"
+        return [Reading((kind,), DIGIT_KEYS[variant.form].replace("{text}", "{value}"), "text", 9)]
     if column.kind == "number" and column_kind(column.type) == "integer":
         return [PLAIN]
     if variant.form == "whole":
@@ -133,7 +136,7 @@ def value_sql(column: JoinColumn) -> str:
     """The column as it is; the elements of a list one by one; the names of a family's tables, over no table."""
     if column.is_names:
         return names_of(column.members)
-    name = identifier(column.name)
+    name = access(column.name)
     if not column.elements:
         return name
     if column_kind(column.type) == "text":

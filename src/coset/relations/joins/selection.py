@@ -6,7 +6,8 @@ not joined with each other; of two keys of the same things one refers to the oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from coset.relations.joins.features import Candidate
@@ -14,6 +15,10 @@ from coset.relations.joins.features import Candidate
 LEAST_LIKELY = 0.5
 SURPRISING_BITS = 30.0
 """Shared values that are so unlikely by chance allow a second parent for values that the first does not have."""
+
+
+SAME_BITS = 300.0
+HUB_LIKELY = 0.6
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,39 @@ def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Scored
             continue  # The other way round it is reported already.
         parents.setdefault(left, []).append(each)
         chosen.append(each)
-    return _without_siblings(chosen, parents)
+    return _with_hubs(_without_siblings(chosen, parents), best.values(), parents)
+
+
+def _with_hubs(chosen: list[Scored], scored: Iterable[Scored], parents: dict[int, list[Scored]]) -> list[Scored]:
+    """With a second parent for a column whose values several tables list alike (agents in the ledger, in the policy
+    system, in the portal): the table that most others refer to as it stands, so that all meet there in one step."""
+    referred = Counter(each.candidate.right.number for each in chosen if _is_plain(each))
+    chosen_pairs = {(each.candidate.left.number, each.candidate.right.number) for each in chosen}
+    best: dict[int, Scored] = {}
+    for each in scored:
+        left, right = each.candidate.left.number, each.candidate.right.number
+        earlier = parents.get(left, ())
+        if (
+            len(earlier) != 1
+            or (left, earlier[0].candidate.right.number) not in chosen_pairs
+            or (left, right) in chosen_pairs
+            or each.likelihood < HUB_LIKELY
+            or each.candidate.bits < SAME_BITS
+            or each.candidate.overlap.right.form != "whole"
+            or each.candidate.overlap.right.uniqueness < 0.98
+            or each.candidate.overlap.containment < 0.95 * earlier[0].candidate.overlap.containment
+            or referred[right] < max(2, referred[earlier[0].candidate.right.number])
+            or _reaches(parents, right, left)
+        ):
+            continue
+        if left not in best or referred[right] > referred[best[left].candidate.right.number]:
+            best[left] = each
+    return sorted([*chosen, *best.values()], key=_order)
+
+
+def _is_plain(scored: Scored) -> bool:
+    overlap = scored.candidate.overlap
+    return overlap.left.form == overlap.right.form == "whole"
 
 
 def _order(scored: Scored) -> tuple[float, float, float, int, int, int]:
@@ -83,7 +120,11 @@ def _reaches(parents: dict[int, list[Scored]], start: int, goal: int) -> bool:
 def _is_further_parent(earlier: Candidate, later: Candidate) -> bool:
     """Whether `later` has values that `earlier` cannot have: what the two contain adds up to no more than all."""
     together = earlier.overlap.containment + later.overlap.containment
-    return together <= 1.1 and min(earlier.bits, later.bits) >= SURPRISING_BITS
+    if together <= 1.1 and min(earlier.bits, later.bits) >= SURPRISING_BITS:
+        return True
+    # A list of the very same things is worth a join beside the larger one that holds them too.
+    same = later.overlap.containment >= 0.95 and later.coverage >= 0.95 and later.bits >= SAME_BITS
+    return same and earlier.coverage < 0.9 and not later.overlap.left.column.is_names
 
 
 def _without_siblings(chosen: Sequence[Scored], parents: dict[int, list[Scored]]) -> list[Scored]:

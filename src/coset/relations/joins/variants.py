@@ -12,7 +12,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     import duckdb
     import numpy as np
 
-Form = Literal["whole", "date", "affix", "piece"]
+Form = Literal["whole", "date", "affix", "piece", "digits", "groups", "head"]
+"""`digits`: its digits alone; `groups`: its groups of digits, each without leading zeros; `head`: its digits without
+the last one, which in a long number may be a check digit."""
 SEPARATORS = "-/_.:|@#"
-_SHARE = 0.9
+_SHARE, _MOSTLY = 0.9, 0.8
+UNIQUE_HEAD = 0.95
+"""A number without its last digit is looked at only where it still tells the rows apart."""
 KEYS = "coset_join_keys"
 LOOKED_UP, LOOKED_UP_NUMBERS = 2_000, 500
 """About so many keys of a variant are looked up in others."""
@@ -36,7 +40,20 @@ LEAST_LOOKED_UP = 50
 SHOWN_DIGITS = 5
 LEAST_UNIQUE = 0.75
 """A variant whose keys are so nearly unique may be the right side of a join."""
+_LETTERS_AROUND = re.compile(r"[^\d@]*[\d\W_]+[^\d@]*")
+"""Letters before or after all digits say what kind of number it is; between them they belong to it."""
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+
+
+DIGITS = "ltrim(regexp_replace({text}, '[^0-9]+', '', 'g'), '0')"
+DIGIT_KEYS: dict[Form, str] = {
+    "digits": f"nullif({DIGITS}, '')",
+    "groups": "nullif(array_to_string(list_transform(regexp_extract_all({text}, '[0-9]+'), "
+    "lambda part: ltrim(part, '0')), 'x'), '')",
+    "head": f"nullif(left({DIGITS}, -1), '')",
+}
+"""The keys of these forms, in SQL over `{text}`."""
+LEAST_DIGITS, CHECKED_DIGITS, LONGEST_CODE = 4, 7, 40
 
 
 @dataclass(frozen=True)
@@ -85,6 +102,8 @@ class Variant:
             return "key"
         if self.form == "date":
             return f"strftime({date_sql('raw', self.format)}, '%Y%m%d')"
+        if self.form in DIGIT_KEYS:
+            return DIGIT_KEYS[self.form].format(text="stripped")
         if self.form == "piece":
             return key_of(f"split_part(stripped, {literal(self.separator)}, {self.piece})")
         return key_of(f"regexp_extract(stripped, {literal(affix_pattern(self.prefix, self.suffix))}, 1, 'i')")
@@ -132,14 +151,39 @@ def _forms(gathered: Gathered) -> list[Variant]:
         return [Variant(0, column, "date", format=date_format(gathered.sample) or ISO)]
     forms = [Variant(0, column, "whole")]
     values = [stripped for value in gathered.sample if (stripped := _EDGES.sub("", value))]
-    if column.kind == "number" or len(values) < 2:
+    if len(values) >= 2 and column.uniqueness >= UNIQUE_HEAD and not column.elements:
+        forms += [Variant(0, column, "head")] * _share(values, _may_have_check_digit)
+    if len(values) < 2:
         return forms
+    forms += [Variant(0, column, "groups")] * _share(values, _has_groups)
+    if column.kind == "number" or _share(values, lambda value: "@" in value):
+        return forms
+    forms += [Variant(0, column, "digits")] * (_share(values, _is_mostly_digits) and not all(map(str.isdigit, values)))
     forms += [
         Variant(0, column, "affix", prefix, suffix, _spelling(gathered.sample, prefix, suffix))
         for prefix, suffix in _affixes(values)
     ]
     forms += [Variant(0, column, "piece", separator=sign, piece=place) for sign, place in _pieces(values)]
     return forms
+
+
+def _share(values: Sequence[str], holds: Callable[[str], bool]) -> bool:
+    """Whether it holds for nearly all values."""
+    return sum(map(holds, values)) >= _MOSTLY * len(values)
+
+
+def _is_mostly_digits(value: str) -> bool:
+    if len(value) > LONGEST_CODE or not _LETTERS_AROUND.fullmatch(value):
+        return False
+    return sum(map(str.isdigit, value)) >= max(LEAST_DIGITS, 0.5 * sum(map(str.isalnum, value)))
+
+
+def _has_groups(value: str) -> bool:
+    return len(value) <= LONGEST_CODE and 2 <= len(re.findall("[0-9]+", value)) <= 4 and _is_mostly_digits(value)
+
+
+def _may_have_check_digit(value: str) -> bool:
+    return _is_mostly_digits(value) and sum(map(str.isdigit, value)) >= CHECKED_DIGITS
 
 
 def _affixes(values: Sequence[str]) -> list[tuple[str, str]]:
@@ -220,7 +264,11 @@ def _make_keys(connection: duckdb.DuckDBPyConnection, variants: Sequence[Variant
         f"edged AS (SELECT variant, n, cut, {STRIPPED.format(raw='cut')} AS inner_cut FROM cut), "
         "keys AS (SELECT variant, key, n FROM seen WHERE form = 'whole' "
         f"UNION ALL SELECT variant, {day}, n FROM seen WHERE form = 'date' "
-        f"UNION ALL SELECT variant, {KEY.format(raw='cut', stripped='inner_cut')}, n FROM edged) "
+        + "".join(
+            f"UNION ALL SELECT variant, {key.format(text='stripped')}, n FROM seen WHERE form = '{form}' "
+            for form, key in DIGIT_KEYS.items()
+        )
+        + f"UNION ALL SELECT variant, {KEY.format(raw='cut', stripped='inner_cut')}, n FROM edged) "
         "SELECT variant, key, sum(n) AS n, hash(key) AS hash FROM keys WHERE key IS NOT NULL GROUP BY variant, key"
     ).fetchall()
 
@@ -250,6 +298,8 @@ def _counted(connection: duckdb.DuckDBPyConnection, forms: Sequence[tuple[Gather
     for number, (gathered, variant) in enumerate(forms):
         keys, rows, sample, digest = by_variant.get(number, (0, 0, (), 0))
         if not keys or (variant.form != "whole" and keys < 2):
+            continue
+        if variant.form == "head" and keys < UNIQUE_HEAD * rows:
             continue
         # Scaled up where only a part of the values is kept.
         total = round(keys * variant.column.keys / max(1, held.get(variant.column.number, variant.column.keys)))
@@ -301,7 +351,7 @@ def _with_key_sets(
     for each in counted:
         variant = each.variant
         part = 1 if variant.is_key_like else part_looked_up(each.held, variant.is_number)
-        group = variant.form if variant.form in ("date", "piece") else "text"
+        group = variant.form if variant.form in ("date", "piece", "head") else "text"
         digest = _digest(
             group, variant.is_number, variant.is_key_like, each.held, each.digest, variant.column.part
         )  # fmt: skip

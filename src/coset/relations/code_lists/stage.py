@@ -1,0 +1,98 @@
+"""The stage of comprehension that finds code lists: gathers columns and lists, finds, lets people overrule, stores.
+
+In: the environment, its state, and tables that can be read. Out: the state's `code_lists`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from coset.environment.configuration import Environment
+from coset.environment.corrections import load_corrections
+from coset.evidence.reading import JoinableTable
+from coset.relations.code_lists.find import CodeColumn, find_code_lists
+from coset.relations.code_lists.lists import parts_of
+from coset.relations.copies.stage import copies_with_originals, standing_of
+from coset.state.objects import CodeList
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from coset.environment.corrections import CodeList as SaidCodeList
+    from coset.state import EvidenceState
+
+MOST_VALUES = 300
+"""A column of more distinct values is decoded by a join, not by a list."""
+
+
+def find_and_store_code_lists(
+    environment: Environment,
+    state: EvidenceState,
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[JoinableTable],
+    opens: Callable[[JoinableTable], None] | None = None,
+) -> None:
+    standing = standing_of(state, tables)
+    copies = copies_with_originals(state)
+    parts = [part for table in tables for part in parts_of(connection, table, opens)]
+    joined = {
+        (row["left_columns"][0], row["right_columns"][0])
+        for row in state.rows("SELECT left_columns, right_columns FROM relations WHERE confidence >= 0.6")
+    }
+    found = find_code_lists(
+        code_columns(state, copies), parts, copies=copies, retired=set(standing.retired), named=standing.named,
+        joined=joined,
+    )  # fmt: skip
+    state.store_code_lists(overruled(found, load_corrections(environment).code_lists))
+
+
+def code_columns(state: EvidenceState, copies: set[str]) -> list[CodeColumn]:
+    """The columns whose values are few and all known."""
+    rows = state.rows(
+        "SELECT c.reference, c.name, c.table_reference, t.name AS table_name, list(v.value) AS held, "
+        "list(v.count) AS counts FROM columns c JOIN tables t ON t.reference = c.table_reference "
+        "JOIN value_groups g ON g.reference = c.reference JOIN group_values v ON v.column_reference = c.reference "
+        f"WHERE g.complete AND g.distinct_values <= {MOST_VALUES} AND v.part IS NULL AND v.value IS NOT NULL "
+        "GROUP BY ALL ORDER BY c.reference"
+    )
+    names: dict[str, list[str]] = {}
+    for row in state.rows("SELECT table_reference, name FROM columns ORDER BY table_reference, position"):
+        names.setdefault(row["table_reference"], []).append(row["name"])
+    return [
+        CodeColumn(
+            row["reference"], row["table_name"], row["name"], tuple(names[row["table_reference"]]),
+            row["table_reference"],
+            {value: int(count or 1) for value, count in zip(row["held"], row["counts"], strict=True)},
+        )
+        for row in rows
+        if row["table_reference"] not in copies
+    ]  # fmt: skip
+
+
+def overruled(found: Sequence[CodeList], said: Sequence[SaidCodeList]) -> list[CodeList]:
+    """What people said wins: a list that they reject is gone, one that they name is the current one."""
+    kept = list(found)
+    for each in said:
+        before = [one for one in kept if one.column == each.column and one.list == each.list]
+        kept = [one for one in kept if one not in before]
+        if each.rejected:
+            continue
+        if each.code is None and not before:
+            continue
+        code = each.code or before[0].code_column
+        label = each.label or (before[0].label_column if before else code)
+        kept = [
+            CodeList(
+                one.column, one.list, one.code_column, one.label_column, one.condition, one.language, "outdated",
+                one.confidence, one.reasons,
+            )
+            if one.column == each.column
+            else one
+            for one in kept
+        ]  # fmt: skip
+        condition = each.condition if each.condition or not before else before[0].condition
+        kept.append(
+            CodeList(each.column, each.list, code, label, condition, None, "current", 1.0, ("a person said so",))
+        )
+    return sorted(kept, key=lambda one: (one.column, one.status, -one.confidence, one.list, one.condition or ""))
