@@ -200,8 +200,10 @@ class EvidenceState:
             for row in self.rows("FROM copies ORDER BY table_reference")
         ]  # fmt: skip
 
-    def store_code_lists(self, lists: Iterable[CodeList]) -> None:
-        """Replace what is known of code lists."""
+    def store_code_lists(
+        self, lists: Iterable[CodeList], labels: Iterable[tuple[str, str, str, str, str | None]] = ()
+    ) -> None:
+        """Replace what is known of code lists; `labels`: column, code, label, list and language of those in force."""
         rows = [
             {
                 "column_reference": each.column, "list_reference": each.list, "code_column": each.code_column,
@@ -211,8 +213,10 @@ class EvidenceState:
             for each in lists
         ]  # fmt: skip
         with self.transaction():
-            self.connection.execute("DELETE FROM code_lists")
+            self.connection.execute("DELETE FROM code_lists; DELETE FROM code_list_labels")
             self._insert("code_lists", rows)
+            names = ("column_reference", "code", "label", "list_reference", "language")
+            self._insert("code_list_labels", [dict(zip(names, each, strict=True)) for each in labels])
 
     def code_lists(self) -> list[CodeList]:
         """Which rows of which table decode a column: current lists before outdated ones, the surest first."""

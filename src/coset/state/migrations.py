@@ -261,6 +261,14 @@ def places_and_digits_that_join(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("UPDATE tables SET shape = ''; DELETE FROM meta WHERE key = 'relations'")
 
 
+def labels_of_code_lists(connection: duckdb.DuckDBPyConnection) -> None:
+    """What the codes of decoded columns stand for, by the lists that are current."""
+    connection.execute(
+        "CREATE TABLE code_list_labels (column_reference VARCHAR, code VARCHAR, label VARCHAR, list_reference VARCHAR, "
+        "language VARCHAR)"
+    )
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -275,6 +283,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     model_readings,
     written_sql,
     places_and_digits_that_join,
+    labels_of_code_lists,
 )
 
 

@@ -38,6 +38,7 @@ from coset.identities.corrections import mirror_corrections
 from coset.identities.inventory import load_inventory
 from coset.identities.model import VOCABULARY_FILE, load_model
 from coset.readings.comprehension import ReadingSummary, comprehend_readings
+from coset.relations.code_lists import CODE_LISTS_FOUND, code_lists_digest, find_and_store_code_lists
 from coset.relations.copies import COPIES_FOUND, copies_digest, copies_with_originals, find_and_store_copies
 from coset.relations.joins import JoinMemory, join_facts, relate
 from coset.relations.joins.memory import holders_of_column_names
@@ -56,6 +57,8 @@ from coset.use_cases.model_reading import ModelReadingSummary, ReadWith, read_wi
 Progress = Callable[[int, int, str], None]
 """Called as work is done: tables done, tables in all, what was just finished. A stage that does not count its work says
 its name with 0 of 0."""
+JOINS_SAID = "joins said"
+"""The key of `meta` under which stands what people had said of joins when these were last found."""
 NO_ROLES = RoleSummary(0, 0, 0, 0, ())
 Problem = tuple[str, str]
 """What could not be read, and why."""
@@ -281,7 +284,9 @@ def read_queries(run: Run) -> None:
 def propose_joins(run: Run) -> None:
     """Joins that keys declare, values show or names propose, and counters that disagree with the rows they count. Only
     tables that something new must be asked of are read."""
-    if run.state.meta(RELATIONS_FOUND) is not None:
+    joins = load_corrections(run.environment).joins
+    said = repr(joins)
+    if run.state.meta(RELATIONS_FOUND) is not None and (run.state.meta(JOINS_SAID) or "()") == said:
         return
     state, memory, known_problems = run.state, JoinMemory(run.state.connection), len(run.problems)
     with open_connection(run.catalogue.sources.values(), run.environment.state_folder) as connection:
@@ -292,7 +297,7 @@ def propose_joins(run: Run) -> None:
             readable = [table for table in tables.readable if str(table.reference) not in copies]
             out_of_reach = [*_out_of_reach(run), *(str(table.reference) for table in tables.unreadable)]
             changed = memory.changed()
-            relations = _without_personal(run, relate(memory, connection, readable, tables.open))
+            relations = _without_personal(run, relate(memory, connection, readable, tables.open, joins))
             # Counters are compared again where they or the rows they count changed, or the join between the two.
             recounted = state.store_relations(relations, out_of_reach) | changed
             recounted |= {_right_table(each) for each in relations if str(table_of(each.left[0])) in changed}
@@ -302,6 +307,7 @@ def propose_joins(run: Run) -> None:
 
         tables.without_unreadable(relate_tables)
     if len(run.problems) == known_problems:
+        state.set_meta(JOINS_SAID, said)
         state.set_meta(RELATIONS_FOUND, json.dumps({"tables": len(tables.units)}))
 
 
@@ -313,6 +319,19 @@ def read_corrections(run: Run) -> None:
     names = names_of(run.state)
     wrong += load_corrections(run.environment).unknown(lambda reference: bool(names.find(reference)))
     run.problems += [("corrections", str(problem)) for problem in wrong]
+
+
+def find_lists_of_codes(run: Run) -> None:
+    """Which rows of which table say what the codes of a column stand for."""
+    fresh = code_lists_digest(run.environment, run.state)
+    if run.state.meta(CODE_LISTS_FOUND) == fresh:
+        return
+    with open_connection(run.catalogue.sources.values(), run.environment.state_folder) as connection:
+        tables = _Tables(run, connection)
+        tables.without_unreadable(
+            lambda: find_and_store_code_lists(run.environment, run.state, connection, tables.readable, tables.open)
+        )
+    run.state.set_meta(CODE_LISTS_FOUND, fresh)
 
 
 def realise_identities(run: Run) -> None:
@@ -344,7 +363,10 @@ EVIDENCE = (
     Stage("reading queries", read_queries),
     Stage("finding copies", find_table_copies),
     Stage("finding relations", propose_joins),
+    Stage("finding code lists", find_lists_of_codes),
 )
+JOINS = (EVIDENCE[0], Stage("finding relations", propose_joins))
+"""What a statement on a join needs to take effect."""
 STAGES = (
     *EVIDENCE[:-1],
     Stage("reading names", read_names),

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from coset.relations.code_lists.find import find_code_lists
-from coset.relations.code_lists.stage import find_and_store_code_lists
+from coset.relations.code_lists.stage import CODE_LISTS_FOUND, code_lists_digest, find_and_store_code_lists
 
-__all__ = ["find_and_store_code_lists", "find_code_lists"]
+__all__ = ["CODE_LISTS_FOUND", "code_lists_digest", "find_and_store_code_lists", "find_code_lists"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from coset.environment.copy_names import name_hints
 from coset.relations.code_lists.lists import ListPart
-from coset.relations.joins.names import KEY_WORDS, bare_name, words
+from coset.relations.joins.names import KEY_WORDS, bare_name
 from coset.state.objects import CodeList
 
 LEAST_HELD, LEAST_NAME = 0.8, 0.6
@@ -175,7 +175,7 @@ def domain_agreement(column: CodeColumn, part: ListPart) -> float:
     if not whole:
         return 0.0
     if part.domain:
-        targets = ["".join(words(value)) for value in (*part.domain, "".join(part.domain))]
+        targets = [*part.domain, "".join(part.domain)]
     else:
         siblings = tuple(each.name for each in part.table.columns)
         targets = [
@@ -183,7 +183,7 @@ def domain_agreement(column: CodeColumn, part: ListPart) -> float:
             _core(bare_name(part.code_column, siblings)),
             part.table.reference.table or "",
         ]
-    near = "".join(words(column.table)) + whole
+    near = re.sub(r"[^a-z0-9]", "", column.table.lower()) + whole
     best = 0.0
     for target in targets:
         plain = re.sub(r"[^a-z0-9]", "", target.lower())
@@ -200,8 +200,8 @@ def domain_agreement(column: CodeColumn, part: ListPart) -> float:
 
 def _core(name: str) -> str:
     """A column's name without what says that it is a code."""
-    kept = [word for word in words(name) if word not in KEY_WORDS]
-    text = re.sub(r"[^a-z0-9]", "", "".join(kept).lower())
+    kept = [word for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name) if word.lower() not in KEY_WORDS]
+    text = "".join(kept).lower()
     for end in _CODE_ENDS:
         if text.endswith(end) and len(text) >= len(end) + 2:
             return text[: -len(end)]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from coset.evidence.column_expressions import column_kind
 from coset.evidence.reading import JoinableTable
+from coset.relations.joins.names import bare_name
 from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, str]) -> _
     )
     if not labels:
         return None
-    best: tuple[tuple[int, bool, int], _Columns] | None = None
+    best: tuple[tuple[int, int, bool, int], _Columns] | None = None
     label = labels[0]
     codes = [name for name in rest if name != label and _are_codes(values[name])]
     for code in codes:
@@ -108,7 +109,11 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, str]) -> _
                     None in values[name] or _is_key(values, (name,)) for name in domain
                 ):
                     continue
-                rank = size, not _CODE.search(code), list(values).index(code)
+                # A domain stands before its codes, and has more of a name than they have.
+                order = list(values)
+                before = sum(order.index(name) < order.index(code) for name in domain)
+                longer = sum(_mean_length(values[name]) >= _mean_length(values[code]) for name in domain)
+                rank = size, -before - longer, not _CODE.search(bare_name(code, tuple(order))), order.index(code)
                 if best is None or rank < best[0]:
                     best = rank, _Columns(code, label, domain, language, begin, end)
             if best is not None and best[0][0] <= size:

@@ -5,15 +5,16 @@ In: the environment, its state, and tables that can be read. Out: the state's `c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
 from coset.environment.corrections import load_corrections
 from coset.evidence.reading import JoinableTable
 from coset.relations.code_lists.find import CodeColumn, find_code_lists
-from coset.relations.code_lists.lists import parts_of
-from coset.relations.copies.stage import copies_with_originals, standing_of
+from coset.relations.code_lists.lists import ListPart, parts_of
+from coset.relations.copies.stage import copies_digest, copies_with_originals, standing_of
 from coset.state.objects import CodeList
 
 if TYPE_CHECKING:
@@ -44,7 +45,30 @@ def find_and_store_code_lists(
         code_columns(state, copies), parts, copies=copies, retired=set(standing.retired), named=standing.named,
         joined=joined,
     )  # fmt: skip
-    state.store_code_lists(overruled(found, load_corrections(environment).code_lists))
+    lists = overruled(found, load_corrections(environment).code_lists)
+    state.store_code_lists(lists, labels_of(lists, parts))
+
+
+def labels_of(lists: Sequence[CodeList], parts: Sequence[ListPart]) -> Iterator[tuple[str, str, str, str, str | None]]:
+    """What the codes of each column stand for, by its current lists."""
+    by_place = {(str(part.table.reference), part.code_column, part.condition): part for part in parts}
+    for each in lists:
+        part = by_place.get((each.list, each.code_column, each.condition))
+        if each.status == "current" and part is not None:
+            for code, label in part.labels.items():
+                yield each.column, code, label, each.list, each.language
+
+
+CODE_LISTS_FOUND = "code lists"
+"""The key of the state's `meta` under which `code_lists_digest` stands as it was when lists were last found."""
+
+
+def code_lists_digest(environment: Environment, state: EvidenceState) -> str:
+    """What code lists depend on: when it is the same, they are."""
+    digest = hashlib.sha256(copies_digest(environment, state).encode())
+    digest.update(repr(state.rows("SELECT id, confidence FROM relations ORDER BY id")).encode())
+    digest.update(repr(load_corrections(environment).code_lists).encode())
+    return digest.hexdigest()
 
 
 def code_columns(state: EvidenceState, copies: set[str]) -> list[CodeColumn]:

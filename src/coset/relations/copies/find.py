@@ -48,8 +48,8 @@ class Standing:
     """Those that documents call superseded, frozen, no longer loaded, each with the sentence that says so."""
     referred_to: Mapping[str, int] = field(default_factory=dict)
     """How many tables refer to it, by declared keys and by statements that people wrote."""
-    views: Collection[str] = ()
-    """The references of views."""
+    views: Mapping[str, str | None] = field(default_factory=dict)
+    """The views, each with the table here that it reads first, if it reads one."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,9 @@ def _decide(tables: Sequence[JoinableTable], pairs: Sequence[_Pair], standing: S
         if reference in rank and reference not in found:
             reason = f"a document says: {sentence}"
             found[reference] = Copy(reference, None, "superseded", 0.7, "no longer kept up to date", (reason,))
+    for view, read in standing.views.items():
+        if view in rank and view not in found and read in rank:
+            found[view] = Copy(view, read, "view", 0.9, "", (f"a view that reads {read}",))
     for table in tables:
         if str(table.reference) not in found and (leftover := _leftover(table, standing, found.values())):
             found[str(table.reference)] = leftover

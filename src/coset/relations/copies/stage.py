@@ -34,7 +34,8 @@ def copies_digest(environment: Environment, state: EvidenceState) -> str:
     digest = hashlib.sha256()
     for query in (
         "SELECT reference, shape, token, digest, rows, comprehended_at FROM tables ORDER BY reference",
-        "SELECT reference, text FROM documents WHERE table_reference IS NULL ORDER BY ALL",
+        "SELECT reference, text, status FROM sections ORDER BY ALL",
+        "SELECT reference, name, tables FROM written_sql ORDER BY ALL",
         "SELECT source, description FROM sources ORDER BY source",
     ):
         digest.update(repr(state.rows(query)).encode())
@@ -62,14 +63,14 @@ def find_and_store_copies(
 def standing_of(state: EvidenceState, tables: Sequence[JoinableTable]) -> Standing:
     """Which tables are spoken of, retired, referred to, or views."""
     names = [(str(table.reference), table.reference.table or "") for table in tables if not table.members]
-    texts = [row["text"] for row in state.rows("SELECT text FROM documents WHERE text IS NOT NULL")]
+    texts = [row["text"] for row in state.rows("SELECT text FROM sections WHERE status = 'current' ORDER BY reference")]
     texts += [row["description"] for row in state.rows("SELECT description FROM sources WHERE description IS NOT NULL")]
     spoken = spoken_of(texts, names)
-    return Standing(spoken.named - set(spoken.retired), spoken.retired, _referred_to(tables), _views(state))
+    return Standing(spoken.named - set(spoken.retired), spoken.retired, _referred_to(state, tables), _views(state))
 
 
-def _referred_to(tables: Iterable[JoinableTable]) -> Counter[str]:
-    """How many other tables declare a key that refers to each."""
+def _referred_to(state: EvidenceState, tables: Iterable[JoinableTable]) -> Counter[str]:
+    """How many other tables declare a key that refers to each, and how many statements that people wrote read it."""
     by_place = {(each.reference.source, each.reference.schema, each.reference.table): each for each in tables}
     counts: Counter[str] = Counter()
     for table in tables:
@@ -77,11 +78,19 @@ def _referred_to(tables: Iterable[JoinableTable]) -> Counter[str]:
             place = table.reference.source, key.references_schema or table.reference.schema, key.references_table
             if (target := by_place.get(place)) is not None and target is not table:
                 counts[str(target.reference)] += 1
+    for row in state.rows("SELECT DISTINCT unnest(tables) AS read, reference FROM written_sql"):
+        counts[row["read"]] += 1
     return counts
 
 
-def _views(state: EvidenceState) -> set[str]:
-    return {row["reference"] for row in state.rows("SELECT reference FROM tables WHERE kind = 'view'")}
+def _views(state: EvidenceState) -> dict[str, str | None]:
+    """The views, each with the first table that it reads, where that is known."""
+    views = {row["reference"]: None for row in state.rows("SELECT reference FROM tables WHERE kind = 'view'")}
+    known = {row["reference"] for row in state.rows("SELECT reference FROM tables")}
+    read = {row["reference"]: row["tables"] for row in state.rows("SELECT reference, tables FROM written_sql")}
+    return {
+        view: next((table for table in read.get(view, ()) if table in known and table != view), None) for view in views
+    }
 
 
 def overruled(found: Sequence[Copy], said: Sequence[SaidCopy], known: set[str]) -> list[Copy]:

@@ -25,12 +25,15 @@ from coset.relations.joins.model import likelihood_of
 from coset.relations.joins.neighbours import Kept, Neighbours, Right
 from coset.relations.joins.overlap import Overlap, pair_key_sets
 from coset.relations.joins.reader import Opens, TableReader
+from coset.relations.joins.said import with_what_people_said
 from coset.relations.joins.selection import Scored, choose, likeliest
 from coset.state.join_tables import FIRST_TABLES
 from coset.state.objects import Reference, Relation
 
 if TYPE_CHECKING:
     import duckdb
+
+    from coset.environment.corrections import Join as SaidJoin
 
 LEAST_PREFIX = 3
 TABLES_AT_ONCE = 20
@@ -86,9 +89,11 @@ def relate(
     connection: duckdb.DuckDBPyConnection,
     tables: Sequence[JoinableTable],
     opens: Opens | None = None,
+    said: Sequence[SaidJoin] = (),
 ) -> list[Relation]:
-    """The joins among tables whose facts the memory has. Rows are read through `connection`, of those tables alone that
-    a new test needs; `opens` makes one readable. All that is written to the memory belongs in one transaction."""
+    """The joins among tables whose facts the memory has, as far as people did not say otherwise. Rows are read through
+    `connection`, of those tables alone that a new test needs; `opens` makes one readable. All that is written to the
+    memory belongs in one transaction."""
     ordered = sorted(tables, key=lambda table: str(table.reference))
     changed = memory.changed()
     reader = TableReader(connection, ordered, opens)
@@ -97,7 +102,7 @@ def relate(
         tests = Tests(memory, changed, present)
         known = memory.columns(ordered)
         _compare(memory, reader, known, changed)
-        relations = _relations(memory, reader, known, tests)
+        relations = with_what_people_said(_relations(memory, reader, known, tests), said, reader, known)
         tests.store()
         memory.related(present)
         return relations

@@ -56,6 +56,12 @@ class CodeLabel:
     """Where that is written: the label's column, or a document."""
 
 
+def list_labels(state: EvidenceState) -> list[CodeLabel]:
+    """The labels of codes whose list stands in another table, by the lists that are kept up to date."""
+    rows = state.rows("SELECT column_reference, code, label, list_reference FROM code_list_labels ORDER BY ALL")
+    return [CodeLabel(row["column_reference"], row["code"], row["label"], row["list_reference"]) for row in rows]
+
+
 def table_labels(
     state: EvidenceState, session: QuerySession, table: Mapping[str, Any], settings: ValueIndexSettings
 ) -> list[CodeLabel]:

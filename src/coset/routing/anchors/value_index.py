@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from coset.routing.anchors.code_labels import CodeLabel, document_labels, table_labels
+from coset.routing.anchors.code_labels import CodeLabel, document_labels, list_labels, table_labels
 from coset.routing.anchors.indexed_columns import IndexedColumn, columns_of
 from coset.routing.anchors.reading_values import complete_from_source
 from coset.routing.anchors.settings import ValueIndexSettings
@@ -86,13 +86,14 @@ def _index_documents(state: EvidenceState, *, changed: bool) -> None:
     digest = state.connection.execute(
         "SELECT md5(coalesce(string_agg(d, '' ORDER BY d), '')) "
         "FROM (SELECT md5(concat_ws('|', about, title, text)) AS d FROM documents "
-        "UNION ALL SELECT md5(concat_ws('|', about, text)) FROM notes)"
+        "UNION ALL SELECT md5(concat_ws('|', about, text)) FROM notes "
+        "UNION ALL SELECT md5(concat_ws('|', column_reference, code, label, list_reference)) FROM code_list_labels)"
     ).fetchall()[0][0]
     if not changed and state.meta(DOCUMENTS_READ) == digest:
         return
     with state.transaction():
         state.connection.execute("DELETE FROM code_labels WHERE table_reference IS NULL")
-        _insert_labels(state, [(None, label) for label in document_labels(state)])
+        _insert_labels(state, [(None, label) for label in (*document_labels(state), *list_labels(state))])
         state.set_meta(DOCUMENTS_READ, digest)
 
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "copies": ("copies", "The tables that are copies of others: backups, loads, archives, trials."),
     "readings": ("readings", "What tables and columns are, in plain words, and who says so."),
     "relations": ("relations", "The joins that were found, with their expressions and match rates."),
+    "join": ("join", "Say that two columns join, or that they do not."),
     "identities": ("identities", "The roles that columns play across sources, with their fibers and competitors."),
     "teach": ("teach", "Say which role a table or column plays, or does not; look-alikes follow."),
     "labelers": ("labelers", "Who speaks for and against roles, how often, and how far each is trusted."),
