@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from coset.environment.copy_names import name_hints
 from coset.relations.code_lists.lists import ListPart
-from coset.relations.joins.names import KEY_WORDS, bare_name
+from coset.relations.joins.names import KEY_WORDS, bare_name, column_names_table, columns_agree
 from coset.state.objects import CodeList
 
 LEAST_HELD, LEAST_NAME = 0.8, 0.6
@@ -105,6 +105,7 @@ def _chosen(
             + 2.0 * match.held
             + 1.5 * match.name
             + 0.5 * match.used
+            + 0.3 * bool(match.part.domain)
         )
         return score, match.held, reference
 
@@ -142,6 +143,9 @@ def _is_believed(
         return True
     if match.name >= LEAST_NAME:
         return match.held >= 0.95 or match.name >= 0.8
+    if len(match.part.labels) >= 4 and match.used >= 0.9 and match.held >= 0.99 and match.part.domain:
+        alike = {each.part.domain for each in matches if each.held >= 0.99 and each.used >= 0.9 and each.part.is_open}
+        return alike == {match.part.domain}
     telling = sum(len(value) >= 2 and not value.isdigit() for value in column.counts)
     alone = {each.part.domain for each in matches if each.held >= match.held} == {match.part.domain}
     return telling >= 3 and match.held >= 0.99 and match.used >= 0.3 and alone and bool(match.part.domain)
@@ -174,15 +178,15 @@ def domain_agreement(column: CodeColumn, part: ListPart) -> float:
     whole = _core(column.name)
     if not whole:
         return 0.0
-    if part.domain:
-        targets = [*part.domain, "".join(part.domain)]
-    else:
+    if not part.domain:
         siblings = tuple(each.name for each in part.table.columns)
-        targets = [
-            _core(part.code_column),
-            _core(bare_name(part.code_column, siblings)),
-            part.table.reference.table or "",
-        ]
+        list_name, code = part.table.reference.table or "", part.code_column
+        return max(
+            columns_agree(column.name, code),
+            columns_agree(bare_name(column.name, column.siblings), bare_name(code, siblings)),
+            column_names_table(column.name, list_name, code),
+        )
+    targets = [*part.domain, "".join(part.domain)]
     near = re.sub(r"[^a-z0-9]", "", column.table.lower()) + whole
     best = 0.0
     for target in targets:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_COLUMNS = 20_000, 24
 _READ = ("text", "enum", "integer", "date", "timestamp", "decimal")
+COMPLETE = 0.8
 LONGEST_CODE, MOST_DOMAINS = 24, 2_000
 LANGUAGES = frozenset((
     "en", "de", "fr", "it", "es", "nl", "pt", "pl", "sv", "da", "no", "nb", "fi", "cs", "sk", "hu", "ro", "bg", "el",
@@ -33,6 +34,7 @@ _END = re.compile(r"to$|to_|_to|end|until|till|fin|bis|hasta|al$|todt|expd|thru"
 _LABEL = re.compile(
     r"name|nam$|nm$|label|lbl|text|txt|desc|dsc|title|meaning|libell|bez|descri|denom|wording|dl01|lang", re.IGNORECASE
 )
+_DOMAIN = re.compile(r"dom|type|typ$|cat|class|group|grp|list|table|kind|object|set$|section", re.IGNORECASE)
 _CODE = re.compile(r"code|cod|cd$|cd_|val|key|ky|id$|no$|nr$|abbr|short|kuerzel|sigle", re.IGNORECASE)
 
 
@@ -81,7 +83,22 @@ def parts_of(
     rows = connection.execute(f"SELECT {selected} FROM {table.relation} LIMIT {MOST_ROWS}").fetchall()
     values = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     found = _columns_of(values, {name: kinds[name] for name in names})
-    return list(_parts(table, found, values)) if found else []
+    if not found:
+        return []
+    parts = list(_parts(table, found, values))
+    # Codes that happen to be unique in the whole list still belong to domains, where a column names these.
+    if not found.domain and (domain := _domain_beside(found, values)):
+        parts += _parts(table, replace(found, domain=(domain,)), values)
+    return parts
+
+
+def _domain_beside(columns: _Columns, values: dict[str, list[str | None]]) -> str | None:
+    for name, held in values.items():
+        if name in (columns.code, columns.label, columns.language, columns.begin, columns.end):
+            continue
+        if _DOMAIN.search(name) and None not in held and 2 <= len(set(held)) <= len(held) / 2:
+            return name
+    return None
 
 
 def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, str]) -> _Columns | None:
@@ -123,7 +140,7 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, str]) -> _
 
 def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str | None]]) -> Iterator[ListPart]:
     count = len(values[columns.code])
-    groups: dict[tuple[tuple[str, ...], str | None, bool], dict[str, str]] = {}
+    groups: _Groups = {}
     ends = values[columns.end] if columns.end else [None] * count
     is_open = [_is_open(end) for end in ends]
     has_validity = columns.end is not None and any(is_open) and not all(is_open)
@@ -135,6 +152,7 @@ def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str |
         language = values[columns.language][row] if columns.language else None
         key = domain, language, is_open[row] or not has_validity
         groups.setdefault(key, {})[code] = label
+    groups = _with_languages_together(groups)
     for (domain, language, in_force), labels in groups.items():
         tests = [f"{identifier(name)} = {literal(value)}" for name, value in zip(columns.domain, domain, strict=True)]
         if columns.language and language:
@@ -145,6 +163,26 @@ def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str |
             table, columns.code, columns.label, domain, " AND ".join(tests) or None, language, in_force, has_validity,
             labels,
         )  # fmt: skip
+
+
+_Groups = dict[tuple[tuple[str, ...], str | None, bool], dict[str, str]]
+
+
+def _with_languages_together(groups: _Groups) -> _Groups:
+    """Where each code is explained in one language or another, all of them are one list."""
+    together: _Groups = {}
+    for (domain, _, in_force), labels in groups.items():
+        whole = together.setdefault((domain, None, in_force), {})
+        together[domain, None, in_force] = {**labels, **whole}
+    return {
+        key: labels
+        for (domain, language, in_force), found in groups.items()
+        for key, labels in (
+            [((domain, language, in_force), found)]
+            if len(found) >= COMPLETE * len(together[domain, None, in_force])
+            else [((domain, None, in_force), together[domain, None, in_force])]
+        )
+    }
 
 
 def _in_force(end: str) -> str:

@@ -36,7 +36,10 @@ def find_and_store_code_lists(
 ) -> None:
     standing = standing_of(state, tables)
     copies = copies_with_originals(state)
-    parts = [part for table in tables for part in parts_of(connection, table, opens)]
+    left_over = {copy.table for copy in state.copies() if copy.original is None and copy.kind in ("test", "leftover")}
+    parts = [
+        part for table in tables if str(table.reference) not in left_over for part in parts_of(connection, table, opens)
+    ]
     joined = {
         (row["left_columns"][0], row["right_columns"][0])
         for row in state.rows("SELECT left_columns, right_columns FROM relations WHERE confidence >= 0.6")
@@ -77,8 +80,16 @@ def code_columns(state: EvidenceState, copies: set[str]) -> list[CodeColumn]:
         "SELECT c.reference, c.name, c.table_reference, t.name AS table_name, list(v.value) AS held, "
         "list(v.count) AS counts FROM columns c JOIN tables t ON t.reference = c.table_reference "
         "JOIN value_groups g ON g.reference = c.reference JOIN group_values v ON v.column_reference = c.reference "
-        f"WHERE g.complete AND g.distinct_values <= {MOST_VALUES} AND v.part IS NULL AND v.value IS NOT NULL "
+        f"WHERE g.complete AND g.distinct_values <= {MOST_VALUES} AND trim(v.value) <> '' "
         "GROUP BY ALL ORDER BY c.reference"
+    )
+    # Of small tables the examples are all values.
+    rows += state.rows(
+        "SELECT c.reference, c.name, c.table_reference, t.name AS table_name, c.examples AS held, "
+        "list_transform(c.examples, lambda value: 1) AS counts FROM columns c "
+        "JOIN tables t ON t.reference = c.table_reference WHERE c.distinct_values <= len(c.examples) "
+        "AND c.distinct_values < t.rows AND c.distinct_values > 1 AND c.personal IS NULL "
+        "AND c.reference NOT IN (SELECT reference FROM value_groups) ORDER BY c.reference"
     )
     names: dict[str, list[str]] = {}
     for row in state.rows("SELECT table_reference, name FROM columns ORDER BY table_reference, position"):
