@@ -84,7 +84,7 @@ async def arbitrate(
             opened = read.open[:MOST_OPENED]
             text = _opened(opened, evidence, statements)
             client.recorder.step("opened", {"references": list(opened), "text": text})
-            told = f"{OPENED_NOW}\n{data_block('opened', text)}"
+            told = f"{OPENED_NOW}\n{text}"
             messages += [reply.response, ModelRequest(parts=_returned(reply, told))]
             continue
         wrong = list(read.wrong)
@@ -107,7 +107,8 @@ async def arbitrate(
 def _opened(wanted: Sequence[str], evidence: Evidence, statements: Statements | None) -> str:
     """Details of what is named, and the rows of statements, such as those of a code list."""
     looks = [each for each in wanted if _SELECT.match(each)] if statements else []
-    texts = [evidence.open(names)] if (names := [each for each in wanted if each not in looks]) else []
+    names = [each for each in wanted if each not in looks]
+    texts = [data_block("opened", evidence.open(names))] if names else []
     for sql in looks[:MOST_LOOKS]:
         assert statements is not None  # noqa: S101
         if unknown := evidence.tables_outside(sql):

@@ -23,7 +23,7 @@ SURE = 0.6
 RULES = "rules"
 LEAVES_OUT = re.compile(
     r"\b(exclud\w+|left out|leave out|leaving out|omit\w*|ignor\w+|never count\w*|not count\w*|do(?:es)? not count"
-    r"|not be counted|not included|without|only|must not|not part of|disregard\w*|filter\w*|remov\w+)\b",
+    r"|not be counted|not included|only|must not|not part of|disregard\w*|filter\w*|remov\w+)\b",
     re.IGNORECASE,
 )
 """Words of rules that choose rows: only of those can be told by the columns used whether a statement applies them."""

@@ -18,7 +18,7 @@ from sqlglot import exp
 from coset.answering.checks.examined import CheckResult, Examined
 from coset.answering.checks.join_counts import with_expressions_of
 from coset.answering.checks.result_shape import is_empty
-from coset.answering.checks.statement import Block, Node, columns_of, name_of_aggregate, origins_in, text_of
+from coset.answering.checks.statement import Block, Node, aliases_of, columns_of, name_of_aggregate, origins_in, text_of
 
 STORED_VALUES = "stored values"
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -254,15 +254,20 @@ def _entities(examined: Examined) -> list[tuple[str, str]]:
     signs = {row["table_reference"]: row for row in examined.state.rows("SELECT * FROM duplicates")}
     found = {}
     for block in statement.blocks:
-        for table in block.tables.values():
+        for alias, table in block.tables.items():
             sign = signs.get(table.reference)
-            if sign is not None and _counts_rows(block) and not _brought_together(block, sign["columns"]):
+            if sign is not None and _counts_rows(block, alias) and not _brought_together(block, sign["columns"]):
                 found[table.reference] = str(sign["detail"])
     return sorted(found.items())
 
 
-def _counts_rows(block: Block) -> bool:
-    return any(name_of_aggregate(node) in {"count", "sum", "avg", "count distinct"} for node in block.aggregates)
+def _counts_rows(block: Block, alias: str) -> bool:
+    """Whether rows of this table are counted or added up: alone, or by a column of its own."""
+    alone = len(block.scope.selected_sources) == 1
+    return any(
+        name_of_aggregate(node) in {"count", "sum", "avg", "count distinct"} and (alone or alias in aliases_of(node))
+        for node in block.aggregates
+    )
 
 
 def _brought_together(block: Block, columns: list[str]) -> bool:
