@@ -20,6 +20,7 @@ from coset.answering.audit import RunRecorder, Runs, kept_result, replay
 from coset.answering.audit.kept_result import digest
 from coset.answering.audit.store import FILE_NAME, open_audit
 from coset.environment.configuration import Environment, load_environment
+from coset.environment.secrets import write_secret
 from coset.errors import CosetError, UserError
 from coset.session.query_session import QuerySession
 
@@ -187,7 +188,7 @@ def test_no_secret_is_ever_in_the_file(tmp_path: Path, monkeypatch: pytest.Monke
         "  bad: {location: 'postgresql://reader:${NOT_SET}@127.0.0.1:1/crm'}\n"
     )
     (tmp_path / ".coset").mkdir()
-    (tmp_path / ".coset" / "secrets.env").write_text(f"OTHER={listed}\n")
+    write_secret(tmp_path / ".coset" / "secrets.env", "OTHER", listed)
     environment = load_environment(tmp_path)
     told = (
         f"{password} {key} {listed} postgresql://reader:h%40n%22ter2%2F%C3%BC@x "

@@ -48,6 +48,7 @@ def test_the_secrets_file_is_private_and_keeps_other_lines(tmp_path: Path):
 def test_a_broken_line_of_the_secrets_file_is_named_without_its_content(tmp_path: Path):
     path = tmp_path / "secrets.env"
     path.write_text("# fine\nGOOD=1\nhunter2\n")
+    path.chmod(0o600)
     with pytest.raises(UserError) as error:
         read_secrets_file(path)
     assert "line 3" in str(error.value) and "hunter2" not in str(error.value)

@@ -217,11 +217,10 @@ def test_what_is_pushed_answers_as_what_is_computed_here(large_table: str, tmp_p
 def session_over_large(large_table: str, tmp_path: Path) -> QuerySession:
     limits = "limits: {snapshot_rows: 1000}"
     if "@" in large_table and "://" in large_table:
-        from coset.environment.secrets import passwords_of, without_password
+        from coset.environment.secrets import passwords_of, without_password, write_secret
 
         if passwords := passwords_of(large_table):
-            (tmp_path / ".coset").mkdir()
-            (tmp_path / ".coset" / "secrets.env").write_text(f"P={passwords[-1]}\n")
+            write_secret(tmp_path / ".coset" / "secrets.env", "P", passwords[-1])
             large_table = without_password(large_table, "${P}")
     return session_over(tmp_path, big=f"{{location: '{large_table}', {limits}}}")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from coset.environment.configuration import Environment
+from coset.environment.leftovers import keep_part, part_file
 from coset.environment.source import EMPTY, HIDDEN, NO_TABLE, Column, ForeignKey, Source, SourceSettings, Table
 from coset.environment.sources import open_source
 from coset.errors import CosetError, UserError
@@ -242,9 +242,9 @@ def _listed_tables(source: Source, fingerprint: str | None, cache: Path) -> tupl
         }  # fmt: skip
         try:
             cache.parent.mkdir(parents=True, exist_ok=True)
-            part = cache.with_suffix(f".{os.getpid()}.part")
-            part.write_text(json.dumps(content, default=vars), encoding="utf-8")
-            part.replace(cache)
+            with part_file(cache) as part:
+                part.write_text(json.dumps(content, default=vars), encoding="utf-8")
+                keep_part(part, cache)
         except OSError:
             pass  # A state folder that cannot be written only costs time.
     return tables, skipped

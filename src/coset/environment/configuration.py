@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from coset.environment.leftovers import make_private
 from coset.environment.locations import recognise
 from coset.environment.secrets import SECRETS_FILE, fill, passwords_of, read_secrets_file
 from coset.environment.source import Limits, SourceSettings
@@ -120,9 +121,10 @@ class Environment:
         return tuple(self.sources)
 
     def prepare_state_folder(self) -> None:
-        """Make the folder for what coset keeps, and keep it out of version control: it holds copies of data."""
+        """Make the folder for what coset keeps, for its owner alone, kept out of version control: it holds data."""
         try:
             self.state_folder.mkdir(parents=True, exist_ok=True)
+            make_private(self.state_folder, but=self.secrets_file)
             ignore = self.state_folder / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")

@@ -33,6 +33,8 @@ def read_secrets_file(path: Path) -> dict[str, str]:
     values: dict[str, str] = {}
     if not path.exists():
         return values
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        raise UserError(f"other users can read the secrets in '{path}': run `chmod 600 '{path}'`")
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         line = line.strip()
         if not line or line.startswith("#"):

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol, TypeVar
 
+from coset.environment.leftovers import end_with_parent, sweep_temporary_folders
 from coset.errors import CosetError, MissingDependency
 
 Task = TypeVar("Task")
@@ -45,7 +46,7 @@ def over_processes(jobs: int) -> Spread:
             yield from here(function, tasks)
             return
         broken: list[Task] = []
-        pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+        pool = _pool(jobs)
         try:
             futures: dict[Future[Answer], Task] = {pool.submit(function, task): task for task in tasks}
             for future in as_completed(futures):
@@ -54,6 +55,9 @@ def over_processes(jobs: int) -> Spread:
                     broken.append(futures[future])
                 else:
                     yield futures[future], error if error is not None else future.result()
+        except BaseException:
+            _kill(pool)  # Nobody waits for what they do any more.
+            raise
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
         for task in broken:  # One of them killed its process; each gets one of its own.
@@ -62,8 +66,22 @@ def over_processes(jobs: int) -> Spread:
     return spread
 
 
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=end_with_parent)
+
+
+def _kill(pool: ProcessPoolExecutor) -> None:
+    """End the processes of a pool now, and remove what they leave."""
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.join(5)
+    sweep_temporary_folders()
+
+
 def _alone(function: Callable[[Task], Answer], task: Task) -> Answer | BaseException:
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with _pool(1) as pool:
         future = pool.submit(function, task)
         error = future.exception()
         return error if error is not None else future.result()

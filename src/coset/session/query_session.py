@@ -11,7 +11,6 @@ read from then on as `result.name`: they need not flow through a caller again. T
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import os
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
+from coset.environment.leftovers import sweep
 from coset.environment.source import Source, Table
 from coset.errors import NotAllowed, TableVanished
 from coset.session import guard, pivot
@@ -67,7 +67,7 @@ class QuerySession:
         self._numbers = itertools.count()
         self._progress = progress
         self._lock = threading.RLock()
-        _sweep(self._fetched.parent)
+        sweep(environment.state_folder)
 
     def __enter__(self) -> QuerySession:
         return self
@@ -284,12 +284,3 @@ def _refuse_values_of_schema_only(references: Sequence[Reference], prepared: Pre
                     f"'{name}' is schema-only, so no value of '{name}.{reference.table.name}' may leave it: "
                     "only counts over that table alone are computed, such as SELECT count(*) FROM ... WHERE ..."
                 )
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what sessions that were killed left behind."""
-    for left in folder.glob("*-*"):
-        process = left.name.partition("-")[0]
-        if process.isdigit() and not Path(f"/proc/{process}").exists() and Path("/proc").exists():
-            with contextlib.suppress(OSError):
-                shutil.rmtree(left)

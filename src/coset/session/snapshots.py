@@ -12,7 +12,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coset.environment.leftovers import keep_part, part_file
 from coset.environment.scan import EVERYTHING, Scan
 from coset.environment.source import Source, Table
 from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished
@@ -88,9 +88,9 @@ class Snapshots:
             "table": table.qualified_name, "file": path.name, "rows": rows, "token": token,
             "shape": _shape(table), "taken_at": taken_at,
         }  # fmt: skip
-        part = manifest.with_suffix(f".{version}.part")
-        part.write_text(json.dumps(content, indent=1), encoding="utf-8")
-        part.replace(manifest)
+        with part_file(manifest) as part:
+            part.write_text(json.dumps(content, indent=1), encoding="utf-8")
+            keep_part(part, manifest)
         _remove_replaced(folder, manifest.stem, path)
         return Snapshot(path, rows, token, taken_at)
 
@@ -145,21 +145,20 @@ def fetch_to_parquet(
     import pyarrow as pa
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}.part")
     name = f"{source.settings.name}.{table.qualified_name}"
     reader = source.read(table, scan)
     watched = _Watched(reader, name, max_rows, table.rows, progress)
     stream = pa.RecordBatchReader.from_batches(reader.schema, iter(watched))
     casts = ", ".join(_cast(field, column) for field, column in zip(reader.schema, columns, strict=True))
     try:
-        with _writer().cursor() as connection:
+        with part_file(path) as part, _writer().cursor() as connection:
             connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
             connection.execute("SET enable_progress_bar = false")
             connection.register("arriving", stream)
             connection.execute(
                 f"COPY (SELECT {casts} FROM arriving) TO {literal(str(part))} (FORMAT parquet, COMPRESSION lz4_raw)"
             )
-        part.replace(path)
+            keep_part(part, path)
     except duckdb.Error as error:
         if watched.error is not None:
             raise watched.error from error
@@ -170,7 +169,6 @@ def fetch_to_parquet(
             ) from error
         raise SourceUnreachable(source.settings.name, f"'{table.name}' could not be copied: {error}") from error
     finally:
-        part.unlink(missing_ok=True)
         with contextlib.suppress(Exception):
             reader.close()
     return watched.rows

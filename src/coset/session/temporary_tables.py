@@ -9,12 +9,12 @@ rows mean, nor who made them.
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coset.environment.leftovers import keep_part, part_file
 from coset.environment.scan import EVERYTHING, Scan
 from coset.environment.source import Column, InPlace, Source, SourceSettings, Table, unique_names
 from coset.errors import CosetError, LimitReached, TableVanished, UserError
@@ -103,9 +103,11 @@ class TemporaryTables(Source):
         self._folder.mkdir(parents=True, exist_ok=True)
         names = unique_names(rows.column_names)
         arriving = rows.rename_columns(names)
-        part = path.with_suffix(f".{os.getpid()}.part")
         try:
-            with duckdb.connect(":memory:", config={"python_enable_replacements": "false"}) as connection:
+            with (
+                part_file(path) as part,
+                duckdb.connect(":memory:", config={"python_enable_replacements": "false"}) as connection,
+            ):
                 connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
                 connection.register("arriving", arriving)
                 described = connection.execute("DESCRIBE arriving").fetchall()
@@ -117,10 +119,8 @@ class TemporaryTables(Source):
                 connection.execute(
                     f"COPY (SELECT {casts} FROM arriving) TO {literal(str(part))} (FORMAT parquet, COMPRESSION lz4_raw)"
                 )
-            part.replace(path)
+                keep_part(part, path)
         except duckdb.Error as error:
             raise CosetError(f"the temporary table '{name}' could not be kept: {str(error).splitlines()[0]}") from error
-        finally:
-            part.unlink(missing_ok=True)
         columns = tuple(Column(column, kind, column, kind) for column, kind in zip(names, kinds, strict=True))
         return Table(name, name, columns, rows=rows.num_rows, rows_exact=True)

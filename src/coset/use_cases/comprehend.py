@@ -22,6 +22,7 @@ import duckdb
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
 from coset.environment.corrections import load_corrections
+from coset.environment.leftovers import make_private, sweep
 from coset.environment.units import Unit, units_of
 from coset.errors import Cancelled, CosetError
 from coset.evidence.changes import remove_gone, units_to_examine
@@ -178,6 +179,8 @@ def comprehend(
     finally:
         catalogue.close()
         forget_samples(environment.state_folder)
+        sweep(environment.state_folder)
+        make_private(environment.state_folder, but=environment.secrets_file)
 
 
 def list_sources(run: Run) -> None:

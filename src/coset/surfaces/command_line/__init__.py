@@ -11,6 +11,7 @@ from importlib import import_module
 import click
 
 from coset import __version__
+from coset.environment.leftovers import end_on_signals
 from coset.errors import CosetError, UserError
 from coset.surfaces.command_line.output import show_error, want_json
 
@@ -119,6 +120,7 @@ def main() -> None:
     # Matrices are small here: threads of the linear algebra would wait for each other longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     want_json(False)
+    end_on_signals()
     try:
         code = coset.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

@@ -7,13 +7,13 @@ knows the source that the files belong to, or what is read of them later.
 
 from __future__ import annotations
 
-import tempfile
 import urllib.parse
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 
+from coset.environment import leftovers
 from coset.environment.source import EMPTY, Column, Limits
 from coset.environment.sources.files import csv, excel, json, parquet
 from coset.environment.sources.files.csv_dialect import DEFAULT_LINE_BYTES, Dialect, sniff
@@ -40,7 +40,7 @@ class Contents:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._connection: duckdb.DuckDBPyConnection | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
         self._copies: dict[tuple[DataFile, str, bool], Path] = {}
         self._shapes: dict[tuple[str, str], list[Shape] | Unreadable] = {}
 
@@ -232,8 +232,8 @@ class Contents:
 
     def _temporary(self) -> Path:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="coset-files-", ignore_cleanup_errors=True)
-        return Path(self._folder.name)
+            self._folder = leftovers.temporary_folder()
+        return self._folder
 
     def _copy(self, file: DataFile, encoding: str, one_line_end: bool) -> Path:
         key = (file, encoding, one_line_end)
@@ -248,7 +248,7 @@ class Contents:
             self._connection.close()
             self._connection = None
         if self._folder is not None:
-            self._folder.cleanup()
+            leftovers.remove(self._folder)
             self._folder = None
         self._copies.clear()
         self._shapes.clear()  # some name copies that are gone now
