@@ -191,7 +191,7 @@ def published_minilm() -> Callable[[list[str]], np.ndarray] | None:
     try:
         import torch
 
-        from coset.identities.wordpieces import WordPieces
+        from coset.identities.text_encoder import WordPieces
         from coset.training.encoder_stage import published_minilm as folder
         from coset.training.text_model import TextModel
     except ImportError:

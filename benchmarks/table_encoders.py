@@ -35,8 +35,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from report import report
 
 from coset.identities.inventory import shipped_inventory
-from coset.identities.text_encoder import LONGEST_TABLE
-from coset.identities.wordpieces import WordPieces
+from coset.identities.text_encoder import LONGEST_TABLE, WordPieces
 from coset.training.encoder_stage import published_minilm
 from coset.training.fine_tune import OF_TABLES, Head
 from coset.training.objects import TrainingSet, plain, read_training_set, variant

@@ -7,9 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coset.identities import encoder_arrays
-from coset.identities.encoder import Committee, Encoder, Mixture, Perceptron, as_one
-from coset.identities.encoder_arrays import arrays_of, committee_of, restored, rounded
+from coset.identities import encoder as encoder_module
+from coset.identities.encoder import (
+    Committee,
+    Encoder,
+    Mixture,
+    Perceptron,
+    arrays_of,
+    as_one,
+    committee_of,
+    restored,
+    rounded,
+)
 from coset.identities.prototypes import Prior, RealisationSettings, distances, realise
 
 
@@ -98,7 +107,7 @@ def test_a_committee_of_one_is_that_one() -> None:
 
 
 def test_what_is_stored_says_the_same_in_a_fraction_of_the_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoder_arrays, "LEAST", 20)  # The matrices of this test are small.
+    monkeypatch.setattr(encoder_module, "LEAST", 20)  # The matrices of this test are small.
     committee = Committee((encoder_of(mixed=True), encoder_of(mixed=False, seed=1)))
     stored = rounded(arrays_of(committee, "entity"))
     assert stored["entity.0.own.first_weight"].dtype == np.int8

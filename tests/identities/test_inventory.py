@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from coset.errors import UserError
-from coset.identities.inventory import COORDINATES, Inventory, load_inventory, shipped_inventory
-from coset.identities.lexicon import Lexicon, phrase_of
+from coset.identities.inventory import COORDINATES, Inventory, Lexicon, load_inventory, phrase_of, shipped_inventory
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coset.identities.label_model import LabelModel, fit_label_model, labeler_table, signed_evidence
-from coset.identities.signals import Signal
+from coset.identities.signals import LabelModel, Signal, fit_label_model, labeler_table, signed_evidence
 
 IDENTITIES = 12
 

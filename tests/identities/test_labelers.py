@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from coset.identities.inventory import shipped_inventory
+from coset.identities.inventory import Lexicon, shipped_inventory
 from coset.identities.labelers import LABELERS
 from coset.identities.labelers.readings import READINGS
-from coset.identities.lexicon import Lexicon
 from coset.identities.signals import Look, Signal
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 
@@ -221,7 +220,7 @@ def test_labelers_say_nothing_of_the_attribute_of_a_table() -> None:
 
 def test_work_grows_with_the_columns_and_not_with_their_square(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of 1,000 columns that provoke the labelers of neighbours: names looked at per column stay bounded."""
-    from coset.identities.labelers import neighbours
+    from coset.identities.labelers import names as neighbours
 
     looked_at = 0
     read = neighbours.phrase_of

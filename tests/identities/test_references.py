@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coset.identities.references import pointing_words, referred_tables, table_words
+from coset.identities.features import pointing_words, referred_tables, table_words
 from coset.readings.observed import ObservedColumn, ObservedTable
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coset.identities.wordpieces import WordPieces
+from coset.identities.text_encoder import WordPieces
 
 SMALL = [
     "[PAD]",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coset.identities.lexicon import phrase_of
+from coset.identities.inventory import phrase_of
 from coset.readings.words import readable, singular, spelled_out, words_of
 
 

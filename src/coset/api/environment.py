@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from coset.errors import CosetError, UserError
-from coset.identities.corrections import Statement
+from coset.identities.teaching import Statement
 from coset.routing.budgets import DETAILS, RECOVERED
 from coset.routing.recover import Recovered
 from coset.session.worker_process import WorkerLimits

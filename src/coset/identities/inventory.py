@@ -1,7 +1,8 @@
-"""The inventory: the persistent identities, in two coordinates, that every environment is read against.
+"""The inventory: the persistent identities, in two coordinates, that environments are read against, and their words.
 
-In: the YAML that ships with coset and, where given, a file of the user's in the same form. Out: an `Inventory`; every
-mistake in a file is named at once. Order is part of it: the selector T breaks ties by it. Knows no environment.
+In: the YAML that ships with coset and, where given, a file of the user's in the same form. Out: an `Inventory`, and its
+`Lexicon`: which identities a phrase may mean. Every mistake in a file is named at once. Order is part of it: the
+selector T breaks ties by it. Knows no environment.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coset.errors import UserError
+from coset.readings.words import singular, spelled_out
 
 Coordinate = Literal["entity", "attribute"]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -236,3 +238,61 @@ def _parent_problems(coordinate: str, identities: Iterable[Identity]) -> list[st
         if identity in seen:
             problems.append(f"{coordinate}: '{identity}' is its own ancestor")
     return problems
+
+
+Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """Compared and hashed as an object: one is made per inventory."""
+
+    inventory: Inventory
+
+    @cached_property
+    def _phrases(self) -> dict[Coordinate, dict[Phrase, tuple[int, ...]]]:
+        return {"entity": self._collect("entity"), "attribute": self._collect("attribute")}
+
+    def _collect(self, coordinate: Coordinate) -> dict[Phrase, tuple[int, ...]]:
+        found: dict[Phrase, list[int]] = {}
+        for number, identity in enumerate(self.inventory.of(coordinate)):
+            for written in (identity.id, identity.name, *identity.examples):
+                if " not " in f" {written} ":
+                    continue
+                for part in written.split(" or "):
+                    phrase = phrase_of(part)
+                    if phrase and number not in found.setdefault(phrase, []):
+                        found[phrase].append(number)
+        return {phrase: tuple(numbers) for phrase, numbers in found.items()}
+
+    @cached_property
+    def _longest(self) -> dict[Coordinate, int]:
+        """Words of the longest phrase: what is longer need not be looked up, however long a name is."""
+        return {coordinate: max(map(len, phrases), default=0) for coordinate, phrases in self._phrases.items()}
+
+    def meaning(self, coordinate: Coordinate, phrase: Phrase) -> tuple[int, ...]:
+        """The identities that a whole phrase may mean."""
+        return self._phrases[coordinate].get(phrase, ())
+
+    def ending(self, coordinate: Coordinate, phrase: Phrase) -> tuple[tuple[int, ...], Phrase]:
+        """The identities of the longest ending that is known, and that ending."""
+        for begin in range(max(0, len(phrase) - self._longest[coordinate]), len(phrase)):
+            found = self.meaning(coordinate, phrase[begin:])
+            if found:
+                return found, phrase[begin:]
+        return (), ()
+
+    def anywhere(self, coordinate: Coordinate, phrase: Phrase) -> tuple[tuple[int, ...], Phrase]:
+        """The identities of the longest known part, the last one of equal length."""
+        for length in range(min(len(phrase), self._longest[coordinate]), 0, -1):
+            for begin in range(len(phrase) - length, -1, -1):
+                found = self.meaning(coordinate, phrase[begin : begin + length])
+                if found:
+                    return found, phrase[begin : begin + length]
+        return (), ()
+
+
+@lru_cache(maxsize=200_000)
+def phrase_of(name: str) -> Phrase:
+    """A name as the lexicon keeps it: words in full, in the singular, without numbers."""
+    return tuple(singular(word) for word in spelled_out(name) if not word.isdigit())

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from coset.errors import CosetError
-from coset.identities.encoder import Committee
-from coset.identities.encoder_arrays import arrays_of, committee_of, restored, rounded
+from coset.identities.encoder import Committee, arrays_of, committee_of, restored, rounded
 from coset.identities.features import NUMBER_NAMES, features_of
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory, load_inventory
-from coset.identities.label_model import LabelModel
 from coset.identities.prototypes import Array, Calibration, Prior, RealisationSettings, memberships
+from coset.identities.signals import LabelModel
 from coset.identities.text_encoder import LONGEST_TABLE, TextEncoder, encode_in_tables
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 

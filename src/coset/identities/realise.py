@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from coset.identities import certificates
 from coset.identities.features import features_of
-from coset.identities.inventory import COORDINATES, Coordinate
-from coset.identities.label_model import signed_evidence
+from coset.identities.inventory import COORDINATES, Coordinate, Lexicon
 from coset.identities.labelers import LABELERS
-from coset.identities.lexicon import Lexicon
 from coset.identities.model import CoordinateModel, IdentityModel
 from coset.identities.prototypes import Array, PrototypeBank, assign, cap_support, distances, realise
-from coset.identities.signals import Look, Signal
+from coset.identities.signals import Look, Signal, signed_evidence
 from coset.identities.teaching import Taught, learn
 from coset.identities.text_encoder import ObjectTexts, encode_in_tables
 from coset.readings.observed import ObservedEnvironment

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from coset.identities.wordpieces import WordPieces
+from coset.identities.text_encoder import WordPieces
 from coset.readings.observed import ObservedColumn, ObservedTable
 from coset.routing.schema_files import read_schemas
 from coset.routing.schema_texts import column_text, table_text

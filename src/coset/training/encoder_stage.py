@@ -15,7 +15,7 @@ import torch
 from coset.errors import MissingDependency
 from coset.identities.inventory import COORDINATES, shipped_inventory
 from coset.identities.model import TABLE_FILE, TEXT_FILE, VOCABULARY_FILE, WORDS_FILE
-from coset.identities.wordpieces import WordPieces
+from coset.identities.text_encoder import WordPieces
 from coset.routing.model import ENCODER_FILE
 from coset.training.distil import distil, texts_to_learn
 from coset.training.fine_tune import fine_tune

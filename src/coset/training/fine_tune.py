@@ -23,8 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from coset.identities.text_encoder import LONGEST, LONGEST_TABLE
-from coset.identities.wordpieces import WordPieces
+from coset.identities.text_encoder import LONGEST, LONGEST_TABLE, WordPieces
 from coset.training.annotation import Key
 from coset.training.objects import TrainingSet, plain, variant
 from coset.training.steps import batches_of_like_length

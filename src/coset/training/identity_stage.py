@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from coset.identities.encoder import WAYS, Committee, as_one
-from coset.identities.inventory import Coordinate, Inventory
-from coset.identities.label_model import LabelModel, fit_label_model, signed_evidence
+from coset.identities.inventory import Coordinate, Inventory, Lexicon
 from coset.identities.labelers import LABELERS
-from coset.identities.lexicon import Lexicon
 from coset.identities.model import CoordinateModel
 from coset.identities.prototypes import Prior, RealisationSettings, distances, realise
-from coset.identities.signals import Look, Signal
+from coset.identities.signals import LabelModel, Look, Signal, fit_label_model, signed_evidence
 from coset.identities.text_encoder import WIDTH, TextEncoder, encode_in_tables
 from coset.readings.observed import ObservedEnvironment
 from coset.training.annotation import Key

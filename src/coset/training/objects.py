@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.identities.features import SHOWN_COLUMNS, numbers_of, text_of
+from coset.identities.features import SHOWN_COLUMNS, numbers_of, referred_tables, text_of
 from coset.identities.inventory import Inventory
-from coset.identities.references import referred_tables
 from coset.identities.text_encoder import ObjectTexts
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.readings.words import words_of

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from coset.identities.wordpieces import WordPieces
+from coset.identities.text_encoder import WordPieces
 from coset.readings.observed import ObservedEnvironment, ObservedTable
 from coset.routing.schema_files import Key
 from coset.routing.schema_texts import column_text, table_text

@@ -35,9 +35,9 @@ from coset.evidence.reading import JoinableTable, forget_samples, make_unit_read
 from coset.evidence.work import Spread, over_processes
 from coset.evidence.written_sql import comprehend_written_sql
 from coset.identities.comprehension import RoleSummary, comprehend_identities
-from coset.identities.corrections import mirror_corrections
 from coset.identities.inventory import load_inventory
 from coset.identities.model import VOCABULARY_FILE, load_model
+from coset.identities.teaching import mirror_corrections
 from coset.readings.comprehension import ReadingSummary, comprehend_readings
 from coset.relations.code_lists import CODE_LISTS_FOUND, code_lists_digest, find_and_store_code_lists
 from coset.relations.copies import COPIES_FOUND, copies_digest, copies_with_originals, find_and_store_copies

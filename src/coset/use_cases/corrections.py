@@ -21,10 +21,10 @@ from coset.environment.corrections import (
 )
 from coset.errors import UserError
 from coset.identities.comprehension import RoleChange, comprehend_identities
-from coset.identities.corrections import MOVED, Statement, contradicted, mirror_corrections, statements, without
 from coset.identities.inventory import Inventory, load_inventory
 from coset.identities.model import IdentityModel, load_model
 from coset.identities.store import IdentityStore
+from coset.identities.teaching import MOVED, Statement, contradicted, mirror_corrections, statements, without
 from coset.state import EvidenceState, Note
 from coset.use_cases.evidence import reference_of
 from coset.use_cases.workspace import Workspace

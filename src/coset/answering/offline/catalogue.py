@@ -14,8 +14,7 @@ from typing import Literal
 
 from coset.answering.offline.lexicon import CODE_WORDS, COUNT_WORDS, QUANTITIES, UNIT_WORDS
 from coset.evidence.column_expressions import column_kind
-from coset.identities.inventory import Coordinate, Inventory
-from coset.identities.lexicon import Lexicon
+from coset.identities.inventory import Coordinate, Inventory, Lexicon
 from coset.readings.words import singular
 from coset.routing.anchors.text_forms import in_full, plain_words, shortened, stem
 from coset.routing.facts import ColumnFacts, RelationFacts, TableFacts

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from coset.identities.labelers.keys import KEYS
-from coset.identities.labelers.names import NAMES
-from coset.identities.labelers.neighbours import NEIGHBOURS
+from coset.identities.labelers.names import NAMES, NEIGHBOURS
 from coset.identities.labelers.readings import READINGS
-from coset.identities.labelers.types import TYPES
-from coset.identities.labelers.values import VALUES
+from coset.identities.labelers.values import TYPES, VALUES
 from coset.identities.signals import Labeler
 
 LABELERS: tuple[Labeler, ...] = (*NAMES, *READINGS, *TYPES, *KEYS, *VALUES, *NEIGHBOURS)

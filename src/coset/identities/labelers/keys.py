@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from coset.identities.lexicon import phrase_of
+from coset.identities.inventory import phrase_of
 from coset.identities.signals import Labeler, Look, Signal
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from coset.identities.lexicon import Phrase, phrase_of
+from coset.identities.inventory import Phrase, phrase_of
 from coset.identities.signals import Labeler, Look, Signal
 
 POINTING = ("id", "key", "code", "name", "uuid", "number", "email", "reference")

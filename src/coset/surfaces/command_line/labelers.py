@@ -15,9 +15,9 @@ def command(environment_path: str | None, as_json: bool) -> None:
     conflict (another contradicts it), and the accuracy that the label model learned for it."""
     from coset.environment.configuration import load_environment
     from coset.identities.inventory import COORDINATES
-    from coset.identities.label_model import labeler_table
     from coset.identities.labelers import LABELERS
     from coset.identities.model import load_model
+    from coset.identities.signals import labeler_table
     from coset.identities.store import IdentityStore
     from coset.state import EvidenceState
 
