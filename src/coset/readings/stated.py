@@ -157,7 +157,8 @@ def _noun(phrase: str) -> str:
 _NO_PART = frozenset({
     "the", "a", "an", "of", "in", "on", "at", "by", "for", "with", "and", "or", "to", "from", "is", "are",
     "was", "were", "be", "that", "which", "this", "these", "those", "it", "its", "our", "your", "their", "all",
-    "one", "each", "see", "table", "tables", "field", "fields", "column", "columns", "called", "named", "take",
-    "use", "only", "not", "as", "also", "than", "when", "where", "there", "here", "if", "then", "so", "but",
-    "into", "out", "up", "down", "over", "under", "about", "between", "like", "put", "kept", "stored",
+    "one", "each", "see", "table", "tables", "collection", "collections", "field", "fields", "column",
+    "columns", "called", "named", "take", "use", "only", "not", "as", "also", "than", "when", "where", "there",
+    "here", "if", "then", "so", "but", "into", "out", "up", "down", "over", "under", "about", "between", "like",
+    "important", "main", "put", "kept", "stored",
 })  # fmt: skip
