@@ -21,7 +21,7 @@ from coset.evidence.documents.stage import sections_of
 from coset.state import EvidenceState
 from coset.state.inserting import insert_rows
 
-FOUND_BY = "2"
+FOUND_BY = "3"
 """Changes when mentions or rules are found otherwise than before: then all documents are looked at again."""
 MOST_VALUES = 300_000
 READ = "confidence >= 0.6 AND reader <> 'document'"

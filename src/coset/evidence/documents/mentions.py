@@ -144,7 +144,15 @@ _KIND_BEFORE = re.compile(
     r"[\"“„«`']?$",
     re.IGNORECASE,
 )
-_KIND_AFTER = re.compile(rf"^[\"”“»`']?\s+(?:{_KIND})\b", re.IGNORECASE)
+_KIND_AFTER = re.compile(
+    r"^[\"”“»`']?\s+(?:tables?|columns?|fields?|collections?|sheets?|tabellen?|spalten?|felder|feld)\b", re.IGNORECASE
+)
+_CODED = re.compile(
+    r"\b(?:status|type|code|state|domain|flag|level|group|category|class|kind|method|mark|contract|value|list|entries|rows|"
+    r"lines|outcome|typ|schlüssel|kennzeichen|statut|sens|stato|tipo|codice|estado)\s+(?:is |are |of |with )?[\"“„«(]?$",
+    re.IGNORECASE,
+)
+"""What stands before a code that is meant as one."""
 _KINDS = re.compile(rf"\b(?:{_KIND})\b", re.IGNORECASE)
 _SMALL_WORDS = _words("of the a an in on for and or to by with from per de du des la le les un une der die das")
 _ENGLISH = _words("the of and is are to in that it not for with be as on by this an or which")
@@ -153,6 +161,9 @@ _OTHER_LANGUAGES = _words(
     "gli di del della che non per con sono una el los las de y es por para een het van niet met zijn"
 )
 _FUNCTION_WORDS = _SMALL_WORDS | _ENGLISH | _OTHER_LANGUAGES
+_MONEY_AND_COUNTRIES = _words(
+    "EUR USD CHF GBP PLN SEK NOK DKK CZK HUF JPY CNY INR CAD AUD BRL US USA UK EU DE FR IT ES NL BE PL AT CH UTC GMT CET ISO ID"
+)
 _ARTICLES = _words("the a an our its their this that each every all any der die das le la les il lo gli el los las")
 _GENERAL_WORDS = _words(
     "business calendar fiscal year month day date time hour number code text valid from to id key name type kind status "
@@ -228,13 +239,10 @@ def find_mentions(paragraphs: Sequence[Paragraph], names: Names) -> list[Mention
     for place in places:
         _tables(place, names)
         _sources(place, names)
-    context = _Context(places, names)
-    for place in places:
-        _columns(place, names, context)
-    context = _Context(places, names)
-    for place in places:
-        _values(place, names, context)
-        _readings(place, names, context)
+    for find in (_columns, _readings, _values):
+        context = _Context(places, names)
+        for place in places:
+            find(place, names, context)
     return [mention for place in places for mention in place.found]
 
 
@@ -261,16 +269,21 @@ class _Context:
     def __init__(self, places: Sequence[_Place], names: Names) -> None:
         self.tables: dict[object, set[str]] = defaultdict(set)
         self.sources: dict[object, set[str]] = defaultdict(set)
+        self.named_sources: dict[str, set[str]] = defaultdict(set)
+        """Of each section, the sources of the tables and columns that stand there by name, and those it names."""
         for place in places:
             for mention in place.found:
-                if mention.how in {"name", "pattern"}:
+                if mention.how in {"name", "pattern", "reading"}:
                     table = _table_of(mention.target, names)
                     owner = names.by_reference.get(table) if table else None
                     for key in ((place.section, place.number), place.section, place.document):
                         if owner and mention.how == "name":
+                            self.named_sources[place.section].add(owner.source)
+                        if owner:
                             self.tables[key].add(owner.reference)
                             self.sources[key].add(owner.source)
                 elif mention.how == "source":
+                    self.named_sources[place.section].add(mention.target)
                     for key in ((place.section, place.number), place.section, place.document):
                         self.sources[key].add(mention.target)
 
@@ -300,7 +313,7 @@ def _table_of(reference: str, names: Names) -> str | None:
 
 def _written_as_name(token: str, before: str, after: str, names: Names, shouting: bool, english: bool) -> float:
     """How sure it is that a word of a text, which is also the name of something, is meant as a name."""
-    if len(token) < 3 or token.lower() in _FUNCTION_WORDS:
+    if len(token) < 3 or token.lower() in _FUNCTION_WORDS or token in _MONEY_AND_COUNTRIES:
         return 0.0
     if _KIND_BEFORE.search(before) or _KIND_AFTER.match(after):
         return 0.9
@@ -349,7 +362,8 @@ def _tables(place: _Place, names: Names) -> None:
                 place.add(table.reference, token, "name", sure)
         elif not same and ("_" in token or _KIND_BEFORE.search(before)) and len(token) >= 4:
             # A workbook whose sheets are tables, or the common part of several names.
-            some = [table for table in names.tables if table.name.lower().startswith(f"{token.lower()}_")]
+            start = f"{token.lower().rstrip('_')}_"
+            some = [table for table in names.tables if table.name.lower().startswith(start)]
             for table in some if len(some) <= 2 * MOST_TARGETS else ():
                 place.add(table.reference, token, "pattern", 0.75)
         elif (
@@ -407,23 +421,28 @@ def _sources(place: _Place, names: Names) -> None:
 
 
 def _values(place: _Place, names: Names, context: _Context) -> None:
-    spoken = {match[1].strip(): 0.85 for match in _QUOTED.finditer(place.text)}
-    if not place.shouting:
-        for match in re.finditer(r"(?<![\w.])[A-Z][A-Z0-9_]{1,11}(?![\w.])", place.text):
-            spoken.setdefault(match[0], 0.75)
-    words = re.findall(r"[\w'’/&-]+", place.text)
+    text = place.text
+    spoken = {match[1].strip(): 0.85 for match in _QUOTED.finditer(text)}
+    for match in re.finditer(r"(?<![\w./-])[A-Z][A-Z0-9_]{1,11}(?![\w./-])", text) if not place.shouting else ():
+        code, coded = match[0], _CODED.search(text[max(0, match.start() - 30) : match.start()]) is not None
+        common = len(code) <= 2 or names.is_word(code) or code in _MONEY_AND_COUNTRIES
+        if coded or not common:
+            spoken.setdefault(code, 0.85 if coded else 0.75)
+    words = re.findall(r"[\w'’/&-]+", text)
     for start in range(len(words)):
         for length in (4, 3, 2):
             phrase = " ".join(words[start : start + length])
             if start + length <= len(words) and len(phrase) >= 9 and phrase.lower() in names.held_values:
-                spoken.setdefault(phrase, 0.7)
+                stems = tuple(stem(word) for word in _WORD.findall(phrase.lower()))
+                if stems not in names.spoken_readings and not set(stems) <= _GENERAL_WORDS | _FUNCTION_WORDS:
+                    spoken.setdefault(phrase, 0.7)
     for value, sure in spoken.items():
         called = value.lower()
         if called in names.table_names or called in names.column_names or called in names.sources:
             continue
         if called in _FUNCTION_WORDS or (called,) in names.spoken_sources:
             continue
-        owners = names.held_values.get(value.lower(), [])
+        owners = names.held_values.get(called, [])
         tables = [(names.by_reference[table], owner) for owner in owners if (table := _table_of(owner, names))]
         for reference in context.fitting(place, tables):
             place.add(reference, value, "value", sure)
@@ -442,7 +461,9 @@ def _readings_of(clause: str, place: _Place, names: Names, context: _Context) ->
             if (references := names.spoken_readings.get(phrase)) is None:
                 continue
             tables = [(names.by_reference[table], each) for each in references if (table := _table_of(each, names))]
-            for reference in context.fitting(place, tables):
+            named = context.named_sources[place.section]
+            fitting = [each for each in tables if not named or each[0].source in named]
+            for reference in context.fitting(place, fitting):
                 place.add(reference, " ".join(phrase), "reading", 0.6)
             break
 

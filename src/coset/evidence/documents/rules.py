@@ -61,6 +61,8 @@ _CODING = re.compile(
 _OF_ITSELF = re.compile(
     r"^(?:this|diese[rs]?|cette|ce|quest[oa]|deze|est[ea]) (?:\w+ )?(?:version|note|document|circular|memo|guideline|policy|manual|fassung|richtlinie|"
     r"circulaire|procédure|nota|circolare|versione|procedura|versie)\b.{0,60}\b(?:replaces|supersedes|ersetzt|remplace|annule|sostituisce|reemplaza|vervangt)\b|"
+    r"^(?:from|to|owner|author|date|issue|version|status|subject|approved|distribution|von|an|betreff|datum|objet|date|oggetto|da)\s*:|"
+    r"^[^.]{0,60}\b(?:issue|version|edition|rev|ausgabe|fassung|last edited)\b[^.]{0,30}$|"
     r"^(?:in force|valid|gültig|en vigueur|in vigore) (?:from|since|ab|à partir|depuis|dal)\b.{0,30}$|^(?:to|an|à|a) (?:all|alle|tous|tutti)\b.{0,40}$",
     re.IGNORECASE,
 )
@@ -129,7 +131,8 @@ def find_rules(
                     each for each in here if each.words.lower() in text.lower() or each.how in {"source", "reading"}
                 ]
                 about = _about(inside) or _about(titled)
-                general = bool(_ALL_BELOW.search(title) or _EVERY_FIGURE.search(title) or _is_general(text))
+                named = any("/" in each for each in about)
+                general = bool(_ALL_BELOW.search(title) or _EVERY_FIGURE.search(title)) or _is_general(text, named)
                 rules.append(Rule(reference, number, text, "general" if general else "particular", about))
         mostly = 2 * sum(rule.scope == "general" for rule in rules) >= max(len(rules), 3)
         for rule in rules:
@@ -178,5 +181,6 @@ def _texts(parts: Sequence[tuple[str, int]], least: int) -> Iterator[str]:
         run = [part] if rule else []
 
 
-def _is_general(text: str) -> bool:
-    return bool(_EVERY_FIGURE.search(text)) or any(topic.search(text) for topic in _GENERAL_TOPICS)
+def _is_general(text: str, named: bool) -> bool:
+    """Whether a rule is for every figure: it says so, or it is about a matter of all figures and names nothing."""
+    return bool(_EVERY_FIGURE.search(text)) or (not named and any(topic.search(text) for topic in _GENERAL_TOPICS))
