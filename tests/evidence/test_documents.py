@@ -233,7 +233,7 @@ def test_rules_are_told_from_talk_and_general_ones_from_particular_ones():
     mentions = find_mentions(
         [Paragraph("d#1", number, text, "d") for number, text in enumerate(section.paragraphs)], NAMES
     )
-    rules = find_rules({"d#1": section}, mentions, {})
+    rules = find_rules({"d#1": section}, mentions)
     assert [(rule.paragraph, rule.scope) for rule in rules] == [(1, "general"), (2, "particular"), (3, "general")]
     assert rules[1].about == ("erp/vbrk",)
 

@@ -226,7 +226,9 @@ def read_manifest(path: Path) -> DbtProject:
     content = json.loads(path.read_text(encoding="utf-8"))
     nodes = {**content.get("sources", {}), **content.get("nodes", {})}
     names = {key: str(node.get("alias") or node.get("identifier") or node.get("name")) for key, node in nodes.items()}
-    queries, descriptions, relationships = [], [], []
+    queries: list[WrittenQuery] = []
+    descriptions: list[tuple[str, str | None, str]] = []
+    relationships: list[tuple[str, str, str, str]] = []
     for key, node in nodes.items():
         sql = node.get("compiled_code") or node.get("compiled_sql") or node.get("raw_code") or node.get("raw_sql")
         if node.get("resource_type") == "model" and sql:

@@ -72,7 +72,7 @@ def table_rows(evidence: TableEvidence) -> Rows:
 
 
 def document(
-    reference: str, table_reference: str | None, about: str, kind: str, title: str, text: str, provenance: str
+    reference: str, table_reference: str | None, about: str | None, kind: str, title: str, text: str, provenance: str
 ) -> dict[str, Any]:
     return {
         "reference": reference, "id": identifier("document", f"{kind}:{reference}:{title}"),

@@ -21,7 +21,7 @@ from coset.evidence.documents.stage import sections_of
 from coset.state import EvidenceState
 from coset.state.inserting import insert_rows
 
-FOUND_BY = "3"
+FOUND_BY = "5"
 """Changes when mentions or rules are found otherwise than before: then all documents are looked at again."""
 MOST_VALUES = 300_000
 READ = "confidence >= 0.6 AND reader <> 'document'"
@@ -77,7 +77,6 @@ def load_names(state: EvidenceState, is_word: Callable[[str], bool]) -> Names:
     ]
     values = state.rows(
         "SELECT DISTINCT value, column_reference AS reference FROM group_values WHERE length(value) BETWEEN 2 AND 60 "
-        "UNION SELECT label, code_reference FROM code_labels WHERE length(label) BETWEEN 2 AND 60 "
         f"ORDER BY ALL LIMIT {MOST_VALUES}"
     )
     sources = {row["source"]: row["description"] or "" for row in state.rows("SELECT source, description FROM sources")}
@@ -93,7 +92,7 @@ def _find(state: EvidenceState, document: str, source: str | None, sections: Seq
     ]
     mentions = find_mentions(paragraphs, names)
     about = tuple(dict.fromkeys(mention.target for mention in mentions if mention.how != "source"))
-    rules = find_rules(by_reference, mentions, {reference: about for reference in by_reference})
+    rules = find_rules(by_reference, mentions, about, names.sources)
     status = state.rows("SELECT status FROM document_files WHERE document = $1", [document])[0]["status"]
     insert_rows(state.connection, "mentions", list(_mention_rows(mentions)))
     insert_rows(state.connection, "rules", list(_rule_rows(rules, status)))
@@ -160,7 +159,6 @@ def _digest_of_names(state: EvidenceState) -> str:
         state.rows("SELECT reference, comprehended_at::VARCHAR AS d FROM tables ORDER BY ALL"),
         _optional(state, "copies", "table_reference", "confidence >= 0.5"),
         _optional(state, "readings", "reference, name, synonyms", READ),
-        state.rows("SELECT count(*) AS labels FROM code_labels"),
     ]
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 

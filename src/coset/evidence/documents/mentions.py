@@ -170,6 +170,7 @@ _GENERAL_WORDS = _words(
     "statu table list file record row value amount total count unit description comment note flag group level line item "
     "start end first last new old main other is has at by of created modified changed updated user"
 )
+_SHEET = re.compile(r"^[\"”“»`']?,?\s+(?:sheet|tab|blatt|feuille|foglio|hoja|blad)\s+[\"“„«]?(\w+)", re.IGNORECASE)
 _DATA_FILE = re.compile(r"\.(?:csv|tsv|xlsx?|xlsm|ods|jsonl?|ndjson|parquet|db|sqlite|duckdb|txt)$", re.IGNORECASE)
 _GENERAL_NOUNS = _words(
     "system systems database data copy copies export exports dump file files folder drive application app server "
@@ -336,18 +337,7 @@ def _tables(place: _Place, names: Names) -> None:
         token, before, after = match[0], text[max(0, match.start() - 30) : match.start()], text[match.end() :][:30]
         token = _DATA_FILE.sub("", token)
         if "." in token:
-            parts = token.lower().split(".")
-            found = [
-                table
-                for table in names.table_names.get(parts[-1], [])
-                if parts[-2] in {(table.schema or "").lower(), table.source.lower()}
-            ]
-            for table in found[:MOST_TARGETS]:
-                place.add(table.reference, token, "name", 0.98)
-            for table in names.table_names.get(parts[-2], []) if not found else ():
-                for name, reference in table.columns:
-                    if name.lower() == parts[-1]:
-                        place.add(reference, token, "name", 0.95)
+            _qualified(place, names, token)
             continue
         same = names.table_names.get(token.lower(), [])
         sure = _written_as_name(token, before, after, names, place.shouting, place.english) if same else 0.0
@@ -364,6 +354,8 @@ def _tables(place: _Place, names: Names) -> None:
             # A workbook whose sheets are tables, or the common part of several names.
             start = f"{token.lower().rstrip('_')}_"
             some = [table for table in names.tables if table.name.lower().startswith(start)]
+            if sheet := _SHEET.match(text[match.end() :]):
+                some = [table for table in some if table.name.lower() == f"{start}{sheet[1].lower()}"] or some
             for table in some if len(some) <= 2 * MOST_TARGETS else ():
                 place.add(table.reference, token, "pattern", 0.75)
         elif (
@@ -385,6 +377,22 @@ def _tables(place: _Place, names: Names) -> None:
                 place.add(table.reference, match[0], "pattern", 0.7)
 
 
+def _qualified(place: _Place, names: Names, token: str) -> None:
+    """A name of several parts: `schema.table`, `source.table`, or `table.column`."""
+    *_, owner, name = token.lower().split(".")
+    tables = [
+        table
+        for table in names.table_names.get(name, [])
+        if owner in {(table.schema or "").lower(), table.source.lower()}
+    ]
+    for table in tables[:MOST_TARGETS]:
+        place.add(table.reference, token, "name", 0.98)
+    for table in names.table_names.get(owner, []) if not tables else ():
+        for column, reference in table.columns:
+            if column.lower() == name:
+                place.add(reference, token, "name", 0.95)
+
+
 def _columns(place: _Place, names: Names, context: _Context) -> None:
     text = place.text
     for match in _TOKEN.finditer(text):
@@ -394,6 +402,8 @@ def _columns(place: _Place, names: Names, context: _Context) -> None:
             continue
         if not (sure := _written_as_name(token, before, after, names, place.shouting, place.english)):
             continue
+        named = context.named_sources[place.section] if names.is_word(token) else set()
+        candidates = [each for each in candidates if not named or each[0].source in named]
         fitting = context.fitting(place, candidates, everywhere=sure >= 0.8 and not names.is_word(token))
         for reference in fitting:
             place.add(reference, token, "name", sure * (1.0 if len(fitting) == 1 else 0.85))

@@ -104,15 +104,24 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 def find_rules(
-    sections: Mapping[str, Section], mentions: Iterable[Mention], tables_of: Mapping[str, Sequence[str]]
+    sections: Mapping[str, Section],
+    mentions: Iterable[Mention],
+    about_all: Sequence[str] = (),
+    sources: Iterable[str] = (),
 ) -> list[Rule]:
-    """The rules of one document's sections by their references. `tables_of`: what the document names at all, for rules
-    that name nothing themselves but are about something."""
+    """The rules of one document's sections by their references. `about_all`: what the document names at all, for rules
+    that name nothing themselves but are about something. A paragraph that begins with one of the `sources` and a colon
+    describes it, and is no rule."""
+    described = re.compile(
+        rf"^(?:[-*•]\s*)?(?:{'|'.join(map(re.escape, sources)) or '$^'})\s*(?:\([^)]*\))?\s*[:–]\s", re.I
+    )
     by_place: dict[tuple[str, int], list[Mention]] = {}
     for mention in mentions:
         by_place.setdefault((mention.section, mention.paragraph), []).append(mention)
     judged = {
-        (reference, number): _judged(paragraph, by_place.get((reference, number), ()))
+        (reference, number): [("", 0)]
+        if described.match(paragraph)
+        else _judged(paragraph, by_place.get((reference, number), ()))
         for reference, section in sections.items()
         for number, paragraph in enumerate(section.paragraphs)
     }
@@ -138,7 +147,7 @@ def find_rules(
         for rule in rules:
             names_something = any("/" in reference for reference in rule.about)
             scope: Scope = "general" if mostly and not names_something else rule.scope
-            about = rule.about if rule.about or scope == "general" else tuple(tables_of.get(reference, ()))[:MOST_ABOUT]
+            about = rule.about if rule.about or scope == "general" else tuple(about_all)[:MOST_ABOUT]
             found.append(Rule(reference, rule.paragraph, rule.text, scope, about))
     return found
 

@@ -7,7 +7,7 @@ and what could not be read, with why. A document that is gone is forgotten; one 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ class DocumentsRead:
 
 
 def comprehend_documents(
-    environment: Environment, state: EvidenceState, tables: dict[str, Sequence[Table]], *, everything: bool = False
+    environment: Environment, state: EvidenceState, tables: Mapping[str, Sequence[Table]], *, everything: bool = False
 ) -> DocumentsRead:
     """Read what is new or changed, judge what holds, and keep all of it. `tables` are those of each source that
     answers; a source that does not keeps what was said of it."""
@@ -71,7 +71,7 @@ def comprehend_documents(
 
 
 def _stated(
-    environment: Environment, tables: dict[str, Sequence[Table]], documents: Iterable[DocumentFile],
+    environment: Environment, tables: Mapping[str, Sequence[Table]], documents: Iterable[DocumentFile],
     problems: list[tuple[str, str]],
 ) -> Iterable[dict[str, Any]]:  # fmt: skip
     """What `coset.yaml` and dbt's files say of each source."""

@@ -156,7 +156,7 @@ def judge(documents: Sequence[Dated]) -> dict[str, Validity]:
     """The validity of each document, by its reference."""
     found = {each.reference: _alone(each) for each in documents}
     for each in documents:
-        if other := next(_named_as_successor(each, documents), None):
+        if other := next(iter(_named_as_successor(each, documents)), None):
             found[each.reference] = replace(found[each.reference], superseded_by=other.reference)
     for each in documents:
         for older in _replaced_by(each, documents):
@@ -193,7 +193,6 @@ def _named_as_successor(document: Dated, documents: Sequence[Dated]) -> Iterable
     if _SAYS_SO.search(document.head) or _STAMP.search(document.head):
         for match in _BY_OTHER.finditer(document.head):
             yield from _resolve(match[1], document, documents)
-    return iter(())
 
 
 def _replaced_by(document: Dated, documents: Sequence[Dated]) -> Iterable[Dated]:
