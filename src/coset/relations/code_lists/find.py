@@ -93,21 +93,20 @@ def _chosen(
     if not believed:
         return []
 
-    def freshness(match: _Match) -> tuple[float, float, str]:
+    def freshness(match: _Match) -> tuple[float, bool, float, str]:
         reference = str(match.part.table.reference)
         hints = name_hints(match.part.table.reference.table or "", schema=match.part.table.reference.schema)
         score = (
             2.0 * match.part.is_open
             - 3.0 * (reference in copies or reference in retired)
-            + 1.0 * match.part.has_validity
+            + 1.5 * match.part.has_validity
             + 1.0 * (reference in named and reference not in retired)
             - 1.0 * bool(hints.kinds & {"superseded", "archive", "backup", "test", "year copy"})
             + 2.0 * match.held
             + 1.5 * match.name
             + 0.5 * match.used
-            + 0.3 * bool(match.part.domain)
         )
-        return score, match.held, reference
+        return round(score, 2), bool(match.part.domain), match.held, reference
 
     first = max(believed, key=freshness)
     current = (str(first.part.table.reference), first.part.domain)
@@ -143,12 +142,17 @@ def _is_believed(
         return True
     if match.name >= LEAST_NAME:
         return match.held >= 0.95 or match.name >= 0.8
-    if len(match.part.labels) >= 4 and match.used >= 0.9 and match.held >= 0.99 and match.part.domain:
-        alike = {each.part.domain for each in matches if each.held >= 0.99 and each.used >= 0.9 and each.part.is_open}
-        return alike == {match.part.domain}
-    telling = sum(len(value) >= 2 and not value.isdigit() for value in column.counts)
-    alone = {each.part.domain for each in matches if each.held >= match.held} == {match.part.domain}
-    return telling >= 3 and match.held >= 0.99 and match.used >= 0.3 and alone and bool(match.part.domain)
+    whole = [each for each in matches if each.held >= 0.99 and each.part.is_open]
+    fits = len(column.counts) >= 4 and match.held >= 0.99 and match.used >= 0.7 and bool(match.part.domain)
+    if fits and {each.part.domain for each in whole if each.used >= 0.7} == {match.part.domain}:
+        return True
+    telling = sum(any(letter.isalpha() for letter in value) for value in column.counts)
+    near = str(match.part.table.reference).split("/")[0] == column.reference.split("/")[0]
+    if telling < 3 or match.held < 0.99 or match.used < 0.3:
+        return False
+    long = all(len(value) >= 2 for value in column.counts)
+    alone = {(str(each.part.table.reference), each.part.domain) for each in whole}
+    return long or (near and match.used >= 0.5 and len(alone) == 1)
 
 
 def _labels_alike(one: ListPart, other: ListPart) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from coset.evidence.column_expressions import column_kind
 from coset.evidence.reading import JoinableTable
+from coset.relations.joins.column_values import NESTED, access, places_inside
 from coset.relations.joins.names import bare_name
 from coset.sql_text import identifier, literal
 
@@ -29,7 +30,7 @@ LANGUAGES = frozenset((
     "en", "de", "fr", "it", "es", "nl", "pt", "pl", "sv", "da", "no", "nb", "fi", "cs", "sk", "hu", "ro", "bg", "el",
     "tr", "ru", "uk", "ja", "zh", "ko", "ar", "he", "e", "d", "f", "i", "s", "n",
 ))  # fmt: skip
-_BEGIN = re.compile(r"from|start|begin|since|debut|dal|desde|inizio|ab$|von|frdt|effd|strt", re.IGNORECASE)
+_BEGIN = re.compile(r"from|fr$|frm$|start|begin|since|debut|dal|desde|inizio|ab$|von|frdt|effd|strt", re.IGNORECASE)
 _END = re.compile(r"to$|to_|_to|end|until|till|fin|bis|hasta|al$|todt|expd|thru", re.IGNORECASE)
 _LABEL = re.compile(
     r"name|nam$|nm$|label|lbl|text|txt|desc|dsc|title|meaning|libell|bez|descri|denom|wording|dl01|lang", re.IGNORECASE
@@ -70,16 +71,15 @@ def parts_of(
     """The parts of a table that may be a code list; none when it is not."""
     if not 2 <= table.rows <= MOST_ROWS or not 2 <= len(table.columns) <= MOST_COLUMNS or table.members:
         return []
-    kinds = {column.name: column_kind(column.type) for column in table.columns}
+    columns = [each for column in table.columns for each in (column, *(one for _, one in places_inside(column, 0)))]
+    kinds = {column.name: column_kind(column.type) for column in columns}
     texts = [name for name, kind in kinds.items() if kind in ("text", "enum")]
     if not texts:
         return []
     if opens:
         opens(table)
-    names = [
-        name for name, kind in kinds.items() if kind in ("text", "enum", "integer", "date", "timestamp", "decimal")
-    ]
-    selected = ", ".join(f"trim(CAST({identifier(name)} AS VARCHAR)) AS {identifier(name)}" for name in names)
+    names = [name for name, kind in kinds.items() if kind in _READ]
+    selected = ", ".join(f"trim(CAST({access(name)} AS VARCHAR))" for name in names)
     rows = connection.execute(f"SELECT {selected} FROM {table.relation} LIMIT {MOST_ROWS}").fetchall()
     values = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     found = _columns_of(values, {name: kinds[name] for name in names})
@@ -96,7 +96,7 @@ def _domain_beside(columns: _Columns, values: dict[str, list[str | None]]) -> st
     for name, held in values.items():
         if name in (columns.code, columns.label, columns.language, columns.begin, columns.end):
             continue
-        if _DOMAIN.search(name) and None not in held and 2 <= len(set(held)) <= len(held) / 2:
+        if _DOMAIN.search(name) and _may_be_domain(held):
             return name
     return None
 
@@ -107,6 +107,10 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, str]) -> _
     dates = [name for name in values if _are_dates(values[name]) and name != language]
     begin = next((name for name in dates if _BEGIN.search(name)), None)
     end = next((name for name in dates if _END.search(name) and name != begin), None)
+    if begin is None and end is None and len(dates) == 2:
+        begin, end = sorted(dates, key=lambda name: max(_present(values[name])))
+    elif begin is None and end is not None:
+        begin = next((name for name in dates if name != end), None)
     rest = [name for name in values if name not in (language, begin, end) and name not in dates]
     labels = sorted(
         (name for name in rest if kinds[name] in ("text", "enum") and _are_labels(values[name])),
@@ -117,17 +121,22 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, str]) -> _
     best: tuple[tuple[int, int, bool, int], _Columns] | None = None
     label = labels[0]
     codes = [name for name in rest if name != label and _are_codes(values[name])]
+    order = list(values)
     for code in codes:
         further = [name for name in (language, begin) if name]
-        domains = [name for name in rest if name not in (code, label) and len(set(values[name])) <= MOST_DOMAINS]
+        domains = [
+            name
+            for name in rest
+            if name not in (code, label)
+            and None not in values[name]
+            and len(set(values[name])) <= MOST_DOMAINS
+            and not _is_key(values, (name,))
+        ]
         for size in range(3):
             for domain in combinations(domains[:6], size):
-                if not _is_key(values, (*domain, code, *further)) or any(
-                    None in values[name] or _is_key(values, (name,)) for name in domain
-                ):
+                if not _is_key(values, (*domain, code, *further)):
                     continue
                 # A domain stands before its codes, and has more of a name than they have.
-                order = list(values)
                 before = sum(order.index(name) < order.index(code) for name in domain)
                 longer = sum(_mean_length(values[name]) >= _mean_length(values[code]) for name in domain)
                 rank = size, -before - longer, not _CODE.search(bare_name(code, tuple(order))), order.index(code)
@@ -135,7 +144,18 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, str]) -> _
                     best = rank, _Columns(code, label, domain, language, begin, end)
             if best is not None and best[0][0] <= size:
                 break
-    return best[1] if best else None
+    if best is None:
+        return None
+    found = best[1]
+    # Further columns that repeat and stand before the code belong to the domain, though it is a key without them.
+    first = [name for name in rest if order.index(name) < order.index(found.code) and _may_be_domain(values[name])]
+    if found.domain and len(first) <= 2 and set(found.domain) <= set(first):
+        return replace(found, domain=tuple(first))
+    return found
+
+
+def _may_be_domain(values: Sequence[str | None]) -> bool:
+    return None not in values and 2 <= len(set(values)) <= len(values) / 2
 
 
 def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str | None]]) -> Iterator[ListPart]:
@@ -144,6 +164,7 @@ def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str |
     ends = values[columns.end] if columns.end else [None] * count
     is_open = [_is_open(end) for end in ends]
     has_validity = columns.end is not None and any(is_open) and not all(is_open)
+    label_column, inner = columns.label.replace(NESTED, "."), columns.label.split(NESTED)[-1].lower()
     for row in range(count):
         code, label = values[columns.code][row], values[columns.label][row]
         if not code or not label:
@@ -154,13 +175,15 @@ def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str |
         groups.setdefault(key, {})[code] = label
     groups = _with_languages_together(groups)
     for (domain, language, in_force), labels in groups.items():
-        tests = [f"{identifier(name)} = {literal(value)}" for name, value in zip(columns.domain, domain, strict=True)]
+        tests = [f"{access(name)} = {literal(value)}" for name, value in zip(columns.domain, domain, strict=True)]
         if columns.language and language:
             tests.append(f"{identifier(columns.language)} = {literal(language)}")
         if has_validity and columns.end:
             tests.append(_in_force(columns.end) if in_force else f"NOT {_in_force(columns.end)}")
+        if language is None and NESTED in columns.label and inner in LANGUAGES:
+            language = inner
         yield ListPart(
-            table, columns.code, columns.label, domain, " AND ".join(tests) or None, language, in_force, has_validity,
+            table, columns.code.replace(NESTED, "."), label_column, domain, " AND ".join(tests) or None, language, in_force, has_validity,
             labels,
         )  # fmt: skip
 

@@ -124,7 +124,7 @@ LEAST_PREFIXED, LONGEST_PREFIX = 0.6, 4
 def table_prefix(columns: tuple[str, ...]) -> str:
     """What the names of most columns of a table begin with: `PT` of PTPOLN, PTSEQN, PTAMT. Programs that had one space
     of names for all fields gave each table its own letters; what stands behind them is the name."""
-    if len(columns) < 3:
+    if len(columns) < 2:
         return ""
     best = ""
     for length in range(1, LONGEST_PREFIX + 1):
@@ -132,7 +132,7 @@ def table_prefix(columns: tuple[str, ...]) -> str:
         if not starts:
             break
         start, count = starts.most_common(1)[0]
-        if count < max(3, LEAST_PREFIXED * len(columns)) or not start.isalpha():
+        if count < max(min(3, len(columns)), LEAST_PREFIXED * len(columns)) or not start.isalpha():
             break
         best = start
     # A single letter that most names share by chance is none, and a word of its own is cut off with its sign.
