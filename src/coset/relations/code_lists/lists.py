@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_ROWS, MOST_COLUMNS = 20_000, 24
 _READ = ("text", "enum", "integer", "date", "timestamp", "decimal")
 COMPLETE = 0.8
+SHORT_CODE = 12
 LONGEST_CODE, MOST_DOMAINS = 24, 2_000
 LANGUAGES = frozenset((
     "en", "de", "fr", "it", "es", "nl", "pt", "pl", "sv", "da", "no", "nb", "fi", "cs", "sk", "hu", "ro", "bg", "el",
@@ -121,8 +122,12 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, str]) -> _
     best: tuple[tuple[int, int, bool, int], _Columns] | None = None
     label = labels[0]
     codes = [name for name in rest if name != label and _are_codes(values[name])]
+    # Keys that a machine made up are the codes only where there are no others.
+    codes.sort(key=lambda name: _mean_length(values[name]) > SHORT_CODE)
     order = list(values)
     for code in codes:
+        if best is not None and _mean_length(values[code]) > SHORT_CODE:
+            break
         further = [name for name in (language, begin) if name]
         domains = [
             name
@@ -182,10 +187,9 @@ def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str |
             tests.append(_in_force(columns.end) if in_force else f"NOT {_in_force(columns.end)}")
         if language is None and NESTED in columns.label and inner in LANGUAGES:
             language = inner
-        yield ListPart(
-            table, columns.code.replace(NESTED, "."), label_column, domain, " AND ".join(tests) or None, language, in_force, has_validity,
-            labels,
-        )  # fmt: skip
+        condition = " AND ".join(tests) or None
+        code_column = columns.code.replace(NESTED, ".")
+        yield ListPart(table, code_column, label_column, domain, condition, language, in_force, has_validity, labels)
 
 
 _Groups = dict[tuple[tuple[str, ...], str | None, bool], dict[str, str]]
