@@ -114,7 +114,7 @@ class Corpus:
 
     def _outdated(self, row: dict[str, str]) -> Iterator[Statement]:
         table, column = split(row["column"])
-        for written in re.findall(r"[a-z]+\.[\w.]+", row["outdated_lists"]):
+        for written in re.findall(r"[a-z]+\.[\w.]+", row.get("outdated_lists") or row.get("outdated") or ""):
             code = self._code_column(table, column, written)
             if code:
                 joined = f"FROM {table} l JOIN {table_of(written)} r ON l.{column} = r.{code}"

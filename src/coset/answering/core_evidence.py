@@ -23,6 +23,8 @@ EXAMPLES = 4
 SHARE_OF_COLUMNS = 0.85
 """So much of the budget may go to columns; the rest names the tables for which there was no room."""
 MOST_FOUND = 30
+LONGEST_DOCUMENT = 6_000
+TITLED = "concat_ws(' ', title, text)"
 
 
 def core_text(state: EvidenceState, budget: int | None = None) -> str:
@@ -135,10 +137,11 @@ def _search(state: EvidenceState, words: str, names: dict[str, str]) -> list[str
         )
     ]
     found += [
-        f"DOCUMENT {cell(row['title'] or '')}: {cell(row['text'], 1_500)}"
+        f"DOCUMENT {cell(row['title'] or '')}: {cell(row['text'], LONGEST_DOCUMENT)}"
         for row in state.rows(
-            f"SELECT title, text FROM documents WHERE text IS NOT NULL AND {holds.format('text')} "
-            "ORDER BY reference LIMIT 3",
+            "SELECT title, text FROM (SELECT reference, title, text FROM documents WHERE kind <> 'file' UNION ALL "
+            "SELECT reference, document || ': ' || array_to_string(title_path, ' / '), text FROM sections) "
+            f"WHERE text IS NOT NULL AND {holds.format(TITLED)} ORDER BY reference LIMIT 5",
             [wanted],
         )
     ]
