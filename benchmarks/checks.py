@@ -85,6 +85,8 @@ class Corpus:
             return
         if float(row["share_of_left_rows"] or 0) < 0.9:
             return
+        if not self._is_to_one(joined):
+            return
         yield Statement("right", f"SELECT count(*) AS n {joined}")
         yield Statement("right", f"SELECT r.{b}, count(*) AS n {joined} GROUP BY 1")
         for number in self._numbers(row["left"].rpartition(".")[0])[:1]:
@@ -104,6 +106,14 @@ class Corpus:
             for name, kind in zip(described.columns, described.types, strict=True)
             if kind.startswith(("DOUBLE", "DECIMAL", "FLOAT"))
         ]
+
+    def _is_to_one(self, joined: str) -> bool:
+        """Whether no row of the left side has several partners: else a list is not narrowed, or pairs are meant."""
+        try:
+            found = self.session.sql(f"SELECT count(*) = count(DISTINCT l) {joined}").rows()
+        except CosetError:
+            return False
+        return bool(found and found[0][0])
 
     def _multiplies(self, joined: str, left: str) -> bool:
         try:

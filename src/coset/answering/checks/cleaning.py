@@ -15,10 +15,12 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from coset.answering.checks.examined import CheckResult, Examined
+from coset.answering.checks.join_counts import counted_joins
 from coset.answering.checks.statement import DIALECT, RANGES, ColumnUse, Node, Statement, columns_of
 
 CLEANING = "cleaning"
 LEAST_SHARE = 0.002
+WHOLE = 0.99
 ISO_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m")
 """Dates written like this, and in one form only, compare as text as they do as dates."""
 
@@ -76,7 +78,8 @@ def check_cleaning(examined: Examined) -> CheckResult:
     rows = [row for row in rows if row["kind"] in KINDS]
     if not rows:
         return CheckResult(CLEANING, "passed", "no column that is used is known to be dirty")
-    found = [(row, uses) for row in rows if (uses := _uncleaned(statement, row))]
+    whole = _joined_whole(examined)
+    found = [(row, uses) for row in rows if (uses := _uncleaned(statement, row, whole))]
     if not found:
         return CheckResult(CLEANING, "passed", "every dirty column is cleaned where it matters")
     said = [
@@ -100,7 +103,18 @@ def is_cleaned(use: ColumnUse, dirt: Dirt, expression: str | None) -> bool:
     return any(_function(node) in dirt.cleaned_by for node in use.within)
 
 
-def _uncleaned(statement: Statement, row: dict[str, Any]) -> list[ColumnUse]:
+def _joined_whole(examined: Examined) -> frozenset[str]:
+    """Columns by which rows find their partners as they are: both sides are written alike."""
+    joins = [join for each in counted_joins(examined) or () for join in each.joins]
+    return frozenset(
+        reference
+        for join in joins
+        if max(join.left.share, join.right.share) >= WHOLE and join.pairs
+        for reference in (*join.left.references, *join.right.references)
+    )
+
+
+def _uncleaned(statement: Statement, row: dict[str, Any], joined_whole: frozenset[str]) -> list[ColumnUse]:
     dirt, kind = KINDS[row["kind"]], row["kind"]
     if row["share"] < LEAST_SHARE or (kind == "date_as_text" and _compares_as_text(row["expression"])):
         return []
@@ -113,6 +127,7 @@ def _uncleaned(statement: Statement, row: dict[str, Any]) -> list[ColumnUse]:
         if (use.place in dirt.places or (use.aggregate == "count distinct" and "distinct" in dirt.places))
         and not (use.place == "aggregate" and use.aggregate == "count" and kind != "null_tokens")
         and not is_cleaned(use, dirt, row["expression"])
+        and not (use.place == "join" and use.reference in joined_whole)
         and not (kind in AT_THE_ENDS and _finds_within(use))
     ]
 

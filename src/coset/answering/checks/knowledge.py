@@ -19,6 +19,7 @@ from coset.answering.checks.statement import Statement
 COPIES = "copies"
 REPLACED = frozenset({"backup", "staging", "test", "superseded", "extract", "snapshot", "leftover", "year copy"})
 """Kinds of copies that a question seldom means. An archive has rows of its own, and a view is no copy of rows."""
+WITHOUT_ORIGINAL = frozenset({"test", "leftover"})
 SURE = 0.6
 RULES = "rules"
 LEAVES_OUT = re.compile(
@@ -46,7 +47,12 @@ def check_copies(examined: Examined) -> CheckResult:
     )
     if rows is None:
         return CheckResult(COPIES, "not applicable", "copies were not looked for")
-    found = [row for row in rows if row["kind"] in REPLACED and row["original_reference"] not in read]
+    found = [
+        row
+        for row in rows
+        if row["original_reference"] not in read
+        and row["kind"] in (REPLACED if row["original_reference"] else WITHOUT_ORIGINAL)
+    ]
     if not found:
         return CheckResult(COPIES, "passed", "no table that is read is known to be a copy")
     said = [
