@@ -1311,3 +1311,843 @@ SELECT getenv('HOME') OVER (ORDER BY id) FROM orders
 -- says: 'current_setting' is refused
 -- engine: stops
 SELECT main.current_setting('temp_directory') OVER () FROM orders
+
+-- name: current_setting in SELECT
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT current_setting('temp_directory') FROM orders
+
+-- name: main.abs in SELECT
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT main.abs(1) FROM orders
+
+-- name: system.main.abs in SELECT
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT system.main.abs(1) FROM orders
+
+-- name: nextval in SELECT
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT nextval('numbers') FROM orders
+
+-- name: pg_get_viewdef in SELECT
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+SELECT pg_get_viewdef(1) FROM orders
+
+-- name: getenv in WHERE
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT id FROM orders WHERE getenv('HOME') IS NOT NULL
+
+-- name: shop.main.abs in WHERE
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT id FROM orders WHERE shop.main.abs(1) IS NOT NULL
+
+-- name: file_of_shop.main.lower in WHERE
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT id FROM orders WHERE file_of_shop.main.lower('SELECT 1') IS NOT NULL
+
+-- name: current_query in WHERE
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT id FROM orders WHERE current_query() IS NOT NULL
+
+-- name: getvariable in WHERE
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT id FROM orders WHERE getvariable('x') IS NOT NULL
+
+-- name: current_setting in HAVING
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT status FROM orders GROUP BY status HAVING current_setting('temp_directory') IS NOT NULL
+
+-- name: main.abs in HAVING
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT status FROM orders GROUP BY status HAVING main.abs(1) IS NOT NULL
+
+-- name: system.main.abs in HAVING
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT status FROM orders GROUP BY status HAVING system.main.abs(1) IS NOT NULL
+
+-- name: nextval in HAVING
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT status FROM orders GROUP BY status HAVING nextval('numbers') IS NOT NULL
+
+-- name: pg_get_viewdef in HAVING
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+SELECT status FROM orders GROUP BY status HAVING pg_get_viewdef(1) IS NOT NULL
+
+-- name: getenv in ORDER BY
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT id FROM orders ORDER BY getenv('HOME')
+
+-- name: shop.main.abs in ORDER BY
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT id FROM orders ORDER BY shop.main.abs(1)
+
+-- name: file_of_shop.main.lower in ORDER BY
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT id FROM orders ORDER BY file_of_shop.main.lower('SELECT 1')
+
+-- name: current_query in ORDER BY
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT id FROM orders ORDER BY current_query()
+
+-- name: getvariable in ORDER BY
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT id FROM orders ORDER BY getvariable('x')
+
+-- name: current_setting in GROUP BY
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT count(*) FROM orders GROUP BY current_setting('temp_directory')
+
+-- name: main.abs in GROUP BY
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT count(*) FROM orders GROUP BY main.abs(1)
+
+-- name: system.main.abs in GROUP BY
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT count(*) FROM orders GROUP BY system.main.abs(1)
+
+-- name: nextval in GROUP BY
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT count(*) FROM orders GROUP BY nextval('numbers')
+
+-- name: pg_get_viewdef in GROUP BY
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+SELECT count(*) FROM orders GROUP BY pg_get_viewdef(1)
+
+-- name: getenv in CASE
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT CASE WHEN id > 1 THEN NULL ELSE getenv('HOME') END FROM orders
+
+-- name: shop.main.abs in CASE
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT CASE WHEN id > 1 THEN NULL ELSE shop.main.abs(1) END FROM orders
+
+-- name: file_of_shop.main.lower in CASE
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT CASE WHEN id > 1 THEN NULL ELSE file_of_shop.main.lower('SELECT 1') END FROM orders
+
+-- name: current_query in CASE
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT CASE WHEN id > 1 THEN NULL ELSE current_query() END FROM orders
+
+-- name: getvariable in CASE
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT CASE WHEN id > 1 THEN NULL ELSE getvariable('x') END FROM orders
+
+-- name: current_setting in a lambda
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT list_transform([1, 2], lambda x: current_setting('temp_directory')) FROM orders
+
+-- name: main.abs in a lambda
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT list_transform([1, 2], lambda x: main.abs(1)) FROM orders
+
+-- name: system.main.abs in a lambda
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT list_transform([1, 2], lambda x: system.main.abs(1)) FROM orders
+
+-- name: nextval in a lambda
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT list_transform([1, 2], lambda x: nextval('numbers')) FROM orders
+
+-- name: pg_get_viewdef in a lambda
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: stops
+SELECT list_transform([1, 2], lambda x: pg_get_viewdef(1)) FROM orders
+
+-- name: getenv in a list comprehension
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT [getenv('HOME') for x in [1, 2]]
+
+-- name: shop.main.abs in a list comprehension
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT [shop.main.abs(1) for x in [1, 2]]
+
+-- name: file_of_shop.main.lower in a list comprehension
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT [file_of_shop.main.lower('SELECT 1') for x in [1, 2]]
+
+-- name: current_query in a list comprehension
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT [current_query() for x in [1, 2]]
+
+-- name: getvariable in a list comprehension
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT [getvariable('x') for x in [1, 2]]
+
+-- name: current_setting in a struct
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT {'a': current_setting('temp_directory')}
+
+-- name: main.abs in a struct
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT {'a': main.abs(1)}
+
+-- name: system.main.abs in a struct
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT {'a': system.main.abs(1)}
+
+-- name: nextval in a struct
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT {'a': nextval('numbers')}
+
+-- name: pg_get_viewdef in a struct
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+SELECT {'a': pg_get_viewdef(1)}
+
+-- name: getenv in a scalar subquery
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT (SELECT getenv('HOME'))
+
+-- name: shop.main.abs in a scalar subquery
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT (SELECT shop.main.abs(1))
+
+-- name: file_of_shop.main.lower in a scalar subquery
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT (SELECT file_of_shop.main.lower('SELECT 1'))
+
+-- name: current_query in a scalar subquery
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT (SELECT current_query())
+
+-- name: getvariable in a scalar subquery
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT (SELECT getvariable('x'))
+
+-- name: current_setting in EXISTS
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT id FROM orders WHERE EXISTS (SELECT 1 WHERE current_setting('temp_directory') IS NULL)
+
+-- name: main.abs in EXISTS
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT id FROM orders WHERE EXISTS (SELECT 1 WHERE main.abs(1) IS NULL)
+
+-- name: system.main.abs in EXISTS
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT id FROM orders WHERE EXISTS (SELECT 1 WHERE system.main.abs(1) IS NULL)
+
+-- name: nextval in EXISTS
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT id FROM orders WHERE EXISTS (SELECT 1 WHERE nextval('numbers') IS NULL)
+
+-- name: pg_get_viewdef in EXISTS
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+SELECT id FROM orders WHERE EXISTS (SELECT 1 WHERE pg_get_viewdef(1) IS NULL)
+
+-- name: getenv in a common table expression
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+WITH x AS (SELECT getenv('HOME') AS v) SELECT v FROM x
+
+-- name: shop.main.abs in a common table expression
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+WITH x AS (SELECT shop.main.abs(1) AS v) SELECT v FROM x
+
+-- name: file_of_shop.main.lower in a common table expression
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+WITH x AS (SELECT file_of_shop.main.lower('SELECT 1') AS v) SELECT v FROM x
+
+-- name: current_query in a common table expression
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+WITH x AS (SELECT current_query() AS v) SELECT v FROM x
+
+-- name: getvariable in a common table expression
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+WITH x AS (SELECT getvariable('x') AS v) SELECT v FROM x
+
+-- name: current_setting in FILTER
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT count(*) FILTER (WHERE current_setting('temp_directory') IS NULL) FROM orders
+
+-- name: main.abs in FILTER
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT count(*) FILTER (WHERE main.abs(1) IS NULL) FROM orders
+
+-- name: system.main.abs in FILTER
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT count(*) FILTER (WHERE system.main.abs(1) IS NULL) FROM orders
+
+-- name: nextval in FILTER
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT count(*) FILTER (WHERE nextval('numbers') IS NULL) FROM orders
+
+-- name: pg_get_viewdef in FILTER
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+SELECT count(*) FILTER (WHERE pg_get_viewdef(1) IS NULL) FROM orders
+
+-- name: getenv in QUALIFY
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT id FROM orders QUALIFY row_number() OVER (ORDER BY getenv('HOME')) > 0
+
+-- name: shop.main.abs in QUALIFY
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT id FROM orders QUALIFY row_number() OVER (ORDER BY shop.main.abs(1)) > 0
+
+-- name: file_of_shop.main.lower in QUALIFY
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT id FROM orders QUALIFY row_number() OVER (ORDER BY file_of_shop.main.lower('SELECT 1')) > 0
+
+-- name: current_query in QUALIFY
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: stops
+SELECT id FROM orders QUALIFY row_number() OVER (ORDER BY current_query()) > 0
+
+-- name: getvariable in QUALIFY
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT id FROM orders QUALIFY row_number() OVER (ORDER BY getvariable('x')) > 0
+
+-- name: current_setting in a window frame
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT sum(id) OVER (PARTITION BY current_setting('temp_directory')) FROM orders
+
+-- name: main.abs in a window frame
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT sum(id) OVER (PARTITION BY main.abs(1)) FROM orders
+
+-- name: system.main.abs in a window frame
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT sum(id) OVER (PARTITION BY system.main.abs(1)) FROM orders
+
+-- name: nextval in a window frame
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT sum(id) OVER (PARTITION BY nextval('numbers')) FROM orders
+
+-- name: pg_get_viewdef in a window frame
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+SELECT sum(id) OVER (PARTITION BY pg_get_viewdef(1)) FROM orders
+
+-- name: getenv in JOIN ON
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT o.id FROM orders o JOIN customers c ON getenv('HOME') IS NULL
+
+-- name: shop.main.abs in JOIN ON
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT o.id FROM orders o JOIN customers c ON shop.main.abs(1) IS NULL
+
+-- name: file_of_shop.main.lower in JOIN ON
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT o.id FROM orders o JOIN customers c ON file_of_shop.main.lower('SELECT 1') IS NULL
+
+-- name: current_query in JOIN ON
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT o.id FROM orders o JOIN customers c ON current_query() IS NULL
+
+-- name: getvariable in JOIN ON
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT o.id FROM orders o JOIN customers c ON getvariable('x') IS NULL
+
+-- name: current_setting in VALUES
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+FROM (VALUES (current_setting('temp_directory'))) t(a)
+
+-- name: main.abs in VALUES
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+FROM (VALUES (main.abs(1))) t(a)
+
+-- name: system.main.abs in VALUES
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+FROM (VALUES (system.main.abs(1))) t(a)
+
+-- name: nextval in VALUES
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+FROM (VALUES (nextval('numbers'))) t(a)
+
+-- name: pg_get_viewdef in VALUES
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+FROM (VALUES (pg_get_viewdef(1))) t(a)
+
+-- name: getenv in LIMIT
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT id FROM orders LIMIT (SELECT length(getenv('HOME')::VARCHAR))
+
+-- name: shop.main.abs in LIMIT
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT id FROM orders LIMIT (SELECT length(shop.main.abs(1)::VARCHAR))
+
+-- name: file_of_shop.main.lower in LIMIT
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT id FROM orders LIMIT (SELECT length(file_of_shop.main.lower('SELECT 1')::VARCHAR))
+
+-- name: current_query in LIMIT
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT id FROM orders LIMIT (SELECT length(current_query()::VARCHAR))
+
+-- name: getvariable in LIMIT
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT id FROM orders LIMIT (SELECT length(getvariable('x')::VARCHAR))
+
+-- name: current_setting in an argument
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT upper(current_setting('temp_directory')::VARCHAR)
+
+-- name: main.abs in an argument
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT upper(main.abs(1)::VARCHAR)
+
+-- name: system.main.abs in an argument
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT upper(system.main.abs(1)::VARCHAR)
+
+-- name: nextval in an argument
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT upper(nextval('numbers')::VARCHAR)
+
+-- name: pg_get_viewdef in an argument
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+SELECT upper(pg_get_viewdef(1)::VARCHAR)
+
+-- name: getenv in UNION
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT 'a' UNION ALL SELECT getenv('HOME')::VARCHAR
+
+-- name: shop.main.abs in UNION
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT 'a' UNION ALL SELECT shop.main.abs(1)::VARCHAR
+
+-- name: file_of_shop.main.lower in UNION
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT 'a' UNION ALL SELECT file_of_shop.main.lower('SELECT 1')::VARCHAR
+
+-- name: current_query in UNION
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT 'a' UNION ALL SELECT current_query()::VARCHAR
+
+-- name: getvariable in UNION
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT 'a' UNION ALL SELECT getvariable('x')::VARCHAR
+
+-- name: current_setting in a lateral join
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT * FROM orders o, LATERAL (SELECT current_setting('temp_directory') AS v) l
+
+-- name: main.abs in a lateral join
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT * FROM orders o, LATERAL (SELECT main.abs(1) AS v) l
+
+-- name: system.main.abs in a lateral join
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT * FROM orders o, LATERAL (SELECT system.main.abs(1) AS v) l
+
+-- name: nextval in a lateral join
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT * FROM orders o, LATERAL (SELECT nextval('numbers') AS v) l
+
+-- name: pg_get_viewdef in a lateral join
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+SELECT * FROM orders o, LATERAL (SELECT pg_get_viewdef(1) AS v) l
+
+-- name: getenv in a table function
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT * FROM range(length(getenv('HOME')::VARCHAR))
+
+-- name: shop.main.abs in a table function
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT * FROM range(length(shop.main.abs(1)::VARCHAR))
+
+-- name: file_of_shop.main.lower in a table function
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT * FROM range(length(file_of_shop.main.lower('SELECT 1')::VARCHAR))
+
+-- name: current_query in a table function
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT * FROM range(length(current_query()::VARCHAR))
+
+-- name: getvariable in a table function
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT * FROM range(length(getvariable('x')::VARCHAR))
+
+-- name: current_setting in COLUMNS
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: stops
+SELECT COLUMNS(c -> current_setting('temp_directory') IS NULL) FROM orders
+
+-- name: main.abs in COLUMNS
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: stops
+SELECT COLUMNS(c -> main.abs(1) IS NULL) FROM orders
+
+-- name: system.main.abs in COLUMNS
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: stops
+SELECT COLUMNS(c -> system.main.abs(1) IS NULL) FROM orders
+
+-- name: nextval in COLUMNS
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT COLUMNS(c -> nextval('numbers') IS NULL) FROM orders
+
+-- name: pg_get_viewdef in COLUMNS
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: stops
+SELECT COLUMNS(c -> pg_get_viewdef(1) IS NULL) FROM orders
+
+-- name: getenv in BETWEEN
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT id FROM orders WHERE id BETWEEN 0 AND length(getenv('HOME')::VARCHAR)
+
+-- name: shop.main.abs in BETWEEN
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT id FROM orders WHERE id BETWEEN 0 AND length(shop.main.abs(1)::VARCHAR)
+
+-- name: file_of_shop.main.lower in BETWEEN
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT id FROM orders WHERE id BETWEEN 0 AND length(file_of_shop.main.lower('SELECT 1')::VARCHAR)
+
+-- name: current_query in BETWEEN
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT id FROM orders WHERE id BETWEEN 0 AND length(current_query()::VARCHAR)
+
+-- name: getvariable in BETWEEN
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT id FROM orders WHERE id BETWEEN 0 AND length(getvariable('x')::VARCHAR)
+
+-- name: current_setting in RECURSIVE
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3 AND current_setting('temp_directory') IS NULL) SELECT * FROM r
+
+-- name: main.abs in RECURSIVE
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3 AND main.abs(1) IS NULL) SELECT * FROM r
+
+-- name: system.main.abs in RECURSIVE
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3 AND system.main.abs(1) IS NULL) SELECT * FROM r
+
+-- name: nextval in RECURSIVE
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3 AND nextval('numbers') IS NULL) SELECT * FROM r
+
+-- name: pg_get_viewdef in RECURSIVE
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3 AND pg_get_viewdef(1) IS NULL) SELECT * FROM r
+
+-- name: getenv in a grouping set
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT count(*) FROM orders GROUP BY GROUPING SETS ((status), (getenv('HOME')))
+
+-- name: shop.main.abs in a grouping set
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT count(*) FROM orders GROUP BY GROUPING SETS ((status), (shop.main.abs(1)))
+
+-- name: file_of_shop.main.lower in a grouping set
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT count(*) FROM orders GROUP BY GROUPING SETS ((status), (file_of_shop.main.lower('SELECT 1')))
+
+-- name: current_query in a grouping set
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT count(*) FROM orders GROUP BY GROUPING SETS ((status), (current_query()))
+
+-- name: getvariable in a grouping set
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT count(*) FROM orders GROUP BY GROUPING SETS ((status), (getvariable('x')))
+
+-- name: current_setting in IN
+-- why: shows a setting
+-- says: the function 'current_setting' is refused
+-- engine: answers
+SELECT id FROM orders WHERE id IN (SELECT length(current_setting('temp_directory')::VARCHAR))
+
+-- name: main.abs in IN
+-- why: a function of a schema, which an attached file may bring
+-- says: with a schema before it
+-- engine: answers
+SELECT id FROM orders WHERE id IN (SELECT length(main.abs(1)::VARCHAR))
+
+-- name: system.main.abs in IN
+-- why: a function named with its catalog
+-- says: with a schema before it
+-- engine: answers
+SELECT id FROM orders WHERE id IN (SELECT length(system.main.abs(1)::VARCHAR))
+
+-- name: nextval in IN
+-- why: changes a sequence
+-- says: the function 'nextval' is refused
+-- engine: stops
+SELECT id FROM orders WHERE id IN (SELECT length(nextval('numbers')::VARCHAR))
+
+-- name: pg_get_viewdef in IN
+-- why: shows the catalog
+-- says: the function 'pg_get_viewdef' is refused
+-- engine: answers
+SELECT id FROM orders WHERE id IN (SELECT length(pg_get_viewdef(1)::VARCHAR))
+
+-- name: getenv in DISTINCT ON
+-- why: reads the environment
+-- says: the function 'getenv' is refused
+-- engine: stops
+SELECT DISTINCT ON (getenv('HOME')) id FROM orders
+
+-- name: shop.main.abs in DISTINCT ON
+-- why: a macro of an attached file
+-- says: with a schema before it
+-- engine: stops
+SELECT DISTINCT ON (shop.main.abs(1)) id FROM orders
+
+-- name: file_of_shop.main.lower in DISTINCT ON
+-- why: a macro of an attached file poses as a harmless function
+-- says: with a schema before it
+-- engine: stops
+SELECT DISTINCT ON (file_of_shop.main.lower('SELECT 1')) id FROM orders
+
+-- name: current_query in DISTINCT ON
+-- why: shows the session
+-- says: the function 'current_query' is refused
+-- engine: answers
+SELECT DISTINCT ON (current_query()) id FROM orders
+
+-- name: getvariable in DISTINCT ON
+-- why: reads a variable
+-- says: the function 'getvariable' is refused
+-- engine: answers
+SELECT DISTINCT ON (getvariable('x')) id FROM orders

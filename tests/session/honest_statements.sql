@@ -461,3 +461,144 @@ SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM orders) WHERE colum
 
 -- name: group by an expression with having and qualify
 SELECT upper(status) AS s, count(*) AS n FROM orders GROUP BY upper(status) HAVING n >= 1 QUALIFY rank() OVER (ORDER BY n DESC) <= 3
+
+-- name: method call on a column
+SELECT name.upper() FROM customers
+
+-- name: method call on a column of an alias
+SELECT c.name.lower() FROM customers c
+
+-- name: method calls in a chain
+SELECT name.lower().replace('a', 'b').length() FROM customers
+
+-- name: literal with a line break
+SELECT count(*) FROM orders WHERE status <> E'x\nc2=5\ny'
+
+-- name: literal that looks like SQL
+SELECT count(*) FROM orders WHERE status = 'paid''; DROP TABLE orders --'
+
+-- name: literal that looks like a path
+SELECT count(*) FROM customers WHERE city = '/etc/passwd'
+
+-- name: alias that is a word of SQL
+SELECT id AS "select", amount AS "from" FROM orders
+
+-- name: alias called user
+SELECT "user" FROM (SELECT name AS "user" FROM customers)
+
+-- name: column called current_user in a CTE
+WITH x("current_user") AS (SELECT 1) SELECT "current_user" FROM x
+
+-- name: share of total
+SELECT status, amount / sum(amount) OVER () AS share FROM orders
+
+-- name: running total
+SELECT id, sum(amount) OVER (ORDER BY ordered_at ROWS UNBOUNDED PRECEDING) FROM orders
+
+-- name: moving average by range
+SELECT id, avg(amount) OVER (ORDER BY ordered_at RANGE BETWEEN INTERVAL 30 DAY PRECEDING AND CURRENT ROW) FROM orders
+
+-- name: year over year
+SELECT year(ordered_at) AS y, sum(amount) - lag(sum(amount)) OVER (ORDER BY year(ordered_at)) FROM orders GROUP BY 1
+
+-- name: median and quantiles
+SELECT median(amount), quantile_cont(amount, [0.25, 0.75]), mode(status) FROM orders
+
+-- name: weighted average
+SELECT sum(amount * id) / nullif(sum(id), 0) FROM orders
+
+-- name: anti join
+SELECT c.* FROM customers c ANTI JOIN orders o ON o.customer_id = c.id
+
+-- name: semi join
+SELECT c.name FROM customers c SEMI JOIN orders o ON o.customer_id = c.id
+
+-- name: not exists
+SELECT name FROM customers c WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.id)
+
+-- name: full join with coalesce
+SELECT coalesce(c.id, o.customer_id), count(o.id) FROM customers c FULL JOIN orders o ON o.customer_id = c.id GROUP BY 1
+
+-- name: self join of pairs
+SELECT a.id, b.id FROM customers a JOIN customers b ON a.id < b.id AND a.city <> b.city
+
+-- name: asof join of prices
+SELECT t.symbol, t.quantity * p.price FROM trades t ASOF JOIN prices p ON t.symbol = p.symbol AND t.moment >= p.moment
+
+-- name: unnest tags
+SELECT id, unnest(tags) AS tag FROM orders
+
+-- name: count of tags
+SELECT tag, count(*) FROM (SELECT unnest(tags) AS tag FROM orders) GROUP BY tag ORDER BY 2 DESC
+
+-- name: json fields
+SELECT note->>'size' AS size, json_array_length(note->'list') FROM orders
+
+-- name: struct fields
+SELECT address.zip, address.street FROM customers
+
+-- name: map lookups
+SELECT attributes['color'] FROM orders
+
+-- name: strings to numbers
+SELECT try_cast(replace(regexp_replace('1.234,50', '\.', '', 'g'), ',', '.') AS DECIMAL(10, 2))
+
+-- name: german dates
+SELECT try_strptime('31.12.2024', '%d.%m.%Y')::DATE
+
+-- name: fiscal year
+SELECT CASE WHEN month(ordered_at) >= 7 THEN year(ordered_at) + 1 ELSE year(ordered_at) END AS fiscal, sum(amount) FROM orders GROUP BY 1
+
+-- name: weekday names
+SELECT dayname(ordered_at), count(*) FROM orders GROUP BY ALL
+
+-- name: business days
+SELECT count(*) FROM generate_series(DATE '2024-01-01', DATE '2024-01-31', INTERVAL 1 DAY) d(day) WHERE isodow(day) < 6
+
+-- name: deduplicated by latest
+SELECT * FROM orders QUALIFY row_number() OVER (PARTITION BY customer_id ORDER BY ordered_at DESC) = 1
+
+-- name: union by name
+SELECT id, status FROM orders UNION ALL BY NAME SELECT id FROM archive.orders
+
+-- name: except all
+SELECT id FROM orders EXCEPT ALL SELECT id FROM archive.orders
+
+-- name: rollup with grouping
+SELECT status, customer_id, sum(amount), grouping(status) FROM orders GROUP BY ROLLUP (status, customer_id)
+
+-- name: unpivot months
+UNPIVOT monthly ON january, february, march INTO NAME month VALUE pieces
+
+-- name: pivot with values
+PIVOT orders ON status IN ('paid', 'open') USING sum(amount) GROUP BY customer_id
+
+-- name: recursive path
+WITH RECURSIVE walk(node, path) AS (SELECT 1, [1] UNION ALL SELECT e.target, list_append(path, e.target) FROM walk JOIN edges e ON e.source = node WHERE NOT list_contains(path, e.target)) SELECT * FROM walk
+
+-- name: histogram of amounts
+SELECT width, count(*) FROM (SELECT floor(amount / 50) * 50 AS width FROM orders) GROUP BY 1 ORDER BY 1
+
+-- name: correlation
+SELECT corr(amount, id), regr_slope(amount, id) FROM orders
+
+-- name: string aggregation
+SELECT customer_id, string_agg(status, ', ' ORDER BY ordered_at) FROM orders GROUP BY 1
+
+-- name: similar names
+SELECT a.name, b.name, jaro_winkler_similarity(a.name, b.name) FROM customers a, customers b WHERE a.id < b.id
+
+-- name: filtered aggregates side by side
+SELECT count(*) FILTER (WHERE status = 'paid') AS paid, count(*) FILTER (WHERE status IS NULL) AS unknown FROM orders
+
+-- name: exclude and replace
+SELECT * EXCLUDE (note, attributes) REPLACE (round(amount) AS amount) FROM orders
+
+-- name: comments in a statement
+SELECT /* the paid ones; -- not the open */ count(*) FROM orders -- all of them
+
+-- name: percent of customers with two orders
+SELECT avg((n >= 2)::INT) FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY 1)
+
+-- name: the time without parentheses
+SELECT current_date, current_timestamp IS NOT NULL, current_date - INTERVAL 1 DAY

@@ -109,3 +109,11 @@ def test_a_method_call_on_a_column_is_no_schema(environment: Path):
     with QuerySession(load_environment(environment)) as session:
         assert session.sql("SELECT name.upper() FROM evil.honest WHERE id = 1").rows() == [("N1",)]
         assert session.sql("SELECT h.name.upper() FROM evil.honest h WHERE id = 1").rows() == [("N1",)]
+
+
+def test_words_for_the_time_and_columns_called_user_are_no_calls(environment: Path):
+    with QuerySession(load_environment(environment)) as session:
+        assert session.sql("SELECT current_timestamp IS NOT NULL, current_date > DATE '2020-01-01'").rows() == [
+            (True, True)
+        ]
+        assert session.sql('WITH x AS (SELECT 7 AS "user") SELECT "user" FROM x').rows() == [(7,)]

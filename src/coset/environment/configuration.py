@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shutil
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,6 +126,10 @@ class Environment:
         try:
             self.state_folder.mkdir(parents=True, exist_ok=True)
             make_private(self.state_folder, but=self.secrets_file)
+            for name, source in self.sources.items():
+                if source.schema_only:  # It may not have been so before: no copy of its values stays.
+                    shutil.rmtree(self.state_folder / "snapshots" / name, ignore_errors=True)
+                    (self.state_folder / "listings" / f"{name}.json").unlink(missing_ok=True)
             ignore = self.state_folder / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")

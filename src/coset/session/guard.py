@@ -92,9 +92,9 @@ _FILE_LIKE = re.compile(
 )
 _HOLD_FUNCTIONS = {"main", "memory", "planned", "pushed", *_INTERNAL_SCHEMAS, *_INTERNAL_CATALOGS}
 _CALLS_WITHOUT_PARENTHESES = {
-    "current_catalog", "current_database", "current_date", "current_role", "current_schema", "current_time",
-    "current_timestamp", "current_user", "localtime", "localtimestamp", "session_user", "user",
+    "current_catalog", "current_database", "current_role", "current_schema", "current_user", "session_user", "user",
 }  # fmt: skip
+"""Those that speak of the session; `current_date` and the like only tell the time."""
 ATTACHED = "file_of_"
 """The name under which a DuckDB file is attached begins so."""
 _COLLATION = re.compile(r"[A-Za-z_]+(\.[A-Za-z_]+)*")
@@ -217,7 +217,7 @@ def _word_of(node: Mapping[str, Any]) -> set[str]:
     """A name that DuckDB takes for a call without parentheses, where that is no function that may be called."""
     path: Sequence[str] = node["column_names"] if node["class"] == "COLUMN_REF" else ()
     word = lower(path[0]) if len(path) == 1 else ""
-    return {word} if word in _CALLS_WITHOUT_PARENTHESES and word not in names().callable else set()
+    return {word} if word in _CALLS_WITHOUT_PARENTHESES else set()
 
 
 def _shape_of(kind: str, node: Mapping[str, Any]) -> Shape:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
 from coset.environment.leftovers import sweep
+from coset.environment.scan import Null, parts_of
 from coset.environment.source import Source, Table
 from coset.errors import NotAllowed, TableVanished
 from coset.session import guard, pivot
@@ -268,12 +269,14 @@ def _is_copied(reference: Reference) -> bool:
 
 
 def _refuse_values_of_schema_only(references: Sequence[Reference], prepared: Prepared) -> None:
-    """Of a schema-only source nothing but counts may be asked, and those are computed there."""
+    """Of a schema-only source nothing but counts may be asked, and those are computed there. A condition on a value
+    would let it be read by counting (is it above 50? above 75?), so none is allowed but on NULL."""
     for reference in references:
         if reference.source.settings.schema_only:
             fetches = [fetch for fetch in prepared.fetches if fetch.table is reference.table]
             only_counts = all(
                 fetch.scan.aggregates
+                and all(isinstance(part, Null) for part in parts_of(fetch.scan.where))
                 and not fetch.scan.group_by
                 and all(item.function in {"count", "count_distinct"} for item in fetch.scan.aggregates)
                 for fetch in fetches
@@ -282,5 +285,6 @@ def _refuse_values_of_schema_only(references: Sequence[Reference], prepared: Pre
                 name = reference.source.settings.name
                 raise NotAllowed(
                     f"'{name}' is schema-only, so no value of '{name}.{reference.table.name}' may leave it: "
-                    "only counts over that table alone are computed, such as SELECT count(*) FROM ... WHERE ..."
+                    "only counts over that table alone are computed, and a condition may ask for NULL at most, such as "
+                    "SELECT count(*), count(DISTINCT a) FROM ... WHERE b IS NOT NULL"
                 )

@@ -164,14 +164,20 @@ def fetch_to_parquet(
             raise watched.error from error
         if isinstance(error, duckdb.ConversionException):
             raise TableVanished(
-                f"'{name}' holds a value that is not of the type it was listed with: list the source again "
-                f"({source.settings.redact(str(error).splitlines()[0])})"
-            ) from error
+                f"'{name}' holds a value that is not of the type it was listed with{_column_of(error)}: "
+                "list the source again"
+            ) from None
         raise SourceUnreachable(source.settings.name, f"'{table.name}' could not be copied: {error}") from error
     finally:
         with contextlib.suppress(Exception):
             reader.close()
     return watched.rows
+
+
+def _column_of(error: Exception) -> str:
+    """The column that a conversion failed in. What DuckDB says of it holds the value, which is not for messages."""
+    found = re.search(r"source column (\w+)", str(error))
+    return f" in column '{found[1]}'" if found else ""
 
 
 class _Watched:

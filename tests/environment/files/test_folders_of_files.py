@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from coset.environment.scan import Comparison, Scan
+from coset.environment.sources.files.layout import LEADS_OUT
 from coset.errors import SourceUnreachable
 from environment.files.file_sources import PLAIN, files, one, rows, types, write
 
@@ -34,15 +35,21 @@ def test_other_and_broken_files_are_left_out_with_the_reason(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "gone.csv").symlink_to(tmp_path / "nowhere.csv")
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    write(outside / "key.csv", "secret,word\nhidden,1\n")
+    (tmp_path / "key.csv").symlink_to(outside / "key.csv")
+    (tmp_path / "out").symlink_to(outside, target_is_directory=True)
+    (tmp_path / "environ.csv").symlink_to("/proc/self/environ")
     source = files(tmp_path)
     assert [table.name for table in source.tables()] == ["good", "same"]
     reasons = {path.name: reason for path, reason in source.skipped}
     assert reasons["bad.csv"] == "line 2 has 1 values where 2 are expected"
     assert reasons["bad.parquet"].startswith("is not a whole Parquet file")
     assert reasons["pipe.csv"] == "is not a regular file" and reasons["gone.csv"].startswith("cannot be opened")
+    assert {reasons[name] for name in ("key.csv", "out", "environ.csv")} == {LEADS_OUT}
     assert reasons[".hidden.csv"] == "is hidden" and reasons["notes.md"] == "is not a kind of file that holds tables"
     assert set(reasons) == {
-        "bad.csv", "bad.parquet", "pipe.csv", "gone.csv", ".hidden.csv", "notes.md", "page.pdf", "x.txt", "x.yaml", "x.bin",
+        "key.csv", "out", "environ.csv", "bad.csv", "bad.parquet", "pipe.csv", "gone.csv", ".hidden.csv", "notes.md", "page.pdf", "x.txt", "x.yaml", "x.bin",
         "~$good.xlsx",
     }  # fmt: skip
 

@@ -42,6 +42,8 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 
+LEADS_OUT = "is a link that leads out of the source's folder"
+
 
 @dataclass(frozen=True)
 class DataFile:
@@ -93,6 +95,14 @@ def digest(files: Iterable[DataFile]) -> str:
     return hashlib.sha256(repr(facts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
+def leads_out(path: Path, root: Path) -> bool:
+    """Whether a link in a source's folder leads to a file that is not in that folder, as none of the user's would."""
+    try:
+        return not path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):
+        return True
+
+
 def data_file(path: Path, root: Path) -> DataFile | Left:
     """The file if its name and kind say that it is data, else why not."""
     name = path.name
@@ -107,6 +117,8 @@ def data_file(path: Path, root: Path) -> DataFile | Left:
         return Left(path, f"cannot be opened ({(error.strerror or 'unknown reason').lower()})")
     if not stat.S_ISREG(status.st_mode):
         return Left(path, "is not a regular file")  # opening a pipe would wait for ever
+    if leads_out(path, root):
+        return Left(path, LEADS_OUT)
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -117,7 +129,8 @@ def data_file(path: Path, root: Path) -> DataFile | Left:
 
 
 def walk(root: Path, start: Path | None = None) -> Iterator[DataFile | Left]:
-    """All files under `start` (the root unless told), sorted. Links are followed, but never round in a circle."""
+    """All files under `start` (the root unless told), sorted. Links are followed within the root, but never round in a
+    circle."""
     seen: set[tuple[int, int]] = set()
 
     def visit(folder: Path) -> Iterator[DataFile | Left]:
@@ -142,7 +155,10 @@ def walk(root: Path, start: Path | None = None) -> Iterator[DataFile | Left]:
             if not os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where access is denied
                 yield data_file(path, root)
             elif not path.name.startswith(".") and path.name != "_temporary":
-                yield from visit(path)
+                if leads_out(path, root):
+                    yield Left(path, LEADS_OUT)
+                else:
+                    yield from visit(path)
 
     yield from visit(start or root)
 

@@ -25,6 +25,7 @@ from urllib.parse import unquote
 
 from coset.environment.scan import EVERYTHING, Operation, Scan
 from coset.environment.source import Column, Source, SourceSettings, Table, unique_names
+from coset.environment.sources.files.layout import leads_out
 from coset.environment.sources.mongodb.documents import Observed, columns_of
 from coset.environment.sources.mongodb.documents_to_arrow import DocumentsToArrow, DoesNotFit
 from coset.environment.sources.mongodb.driver import bson_is_there
@@ -139,7 +140,8 @@ class Mongodump(Source):
     def _bson_files(folder: Path) -> list[Path]:
         # oplog.bson lies in a dump's root and belongs to no database.
         files = [file for file in sorted(folder.iterdir()) if file.name.endswith((".bson", ".bson.gz"))]
-        return [file for file in files if file.is_file() and not file.name.startswith("oplog.bson")]
+        inside = [file for file in files if file.is_file() and not leads_out(file, folder)]
+        return [file for file in inside if not file.name.startswith("oplog.bson")]
 
     def _database_folders(self, root: Path) -> dict[str | None, Path]:
         folders = [folder for folder in sorted(root.iterdir()) if folder.is_dir()]
