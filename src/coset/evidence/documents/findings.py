@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from coset.environment.corrections import Corrections
+from coset.environment.corrections import FILE_NAME, Corrections
 from coset.evidence.documents.mentions import Mention, NamedTable, Names, Paragraph, find_mentions
 from coset.evidence.documents.rules import Rule, find_rules
 from coset.evidence.documents.sections import Section
@@ -26,7 +26,8 @@ FOUND_BY = "5"
 MOST_VALUES = 300_000
 READ = "confidence >= 0.6 AND reader <> 'document'"
 """The readings that a text may speak of: those that are not taken from texts themselves."""
-SAID = "coset.corrections.yaml"
+SAID = FILE_NAME
+"""The document that rules of the corrections file stand in."""
 
 
 def comprehend_findings(
@@ -136,14 +137,23 @@ def _apply(state: EvidenceState, corrections: Corrections) -> None:
         "WHEN status = 'rejected' THEN 'current' ELSE status END",
         [rejected],
     )
-    said = [
+    said = [rule for rule in corrections.rules if not rule.rejected]
+    rows = [
         {
-            "reference": f"{SAID}#{number}", "section_reference": None, "text": rule.text,
+            "reference": f"{SAID}#1.{number}", "section_reference": f"{SAID}#1", "text": rule.text,
             "scope": "particular" if rule.about else "general", "about": list(rule.about), "status": "current",
         }
-        for number, rule in enumerate((each for each in corrections.rules if not each.rejected), start=1)
+        for number, rule in enumerate(said, start=1)
     ]  # fmt: skip
-    insert_rows(state.connection, "rules", said)
+    # A section like any other, so that whoever shows documents shows it.
+    section = {
+        "reference": f"{SAID}#1", "document": SAID, "source": None, "title_path": ["Rules that people wrote"],
+        "position": 0, "text": "\n".join(rule.text for rule in said), "paragraphs": [rule.text for rule in said],
+        "status": "current",
+    }  # fmt: skip
+    state.connection.execute("DELETE FROM sections WHERE document = $1", [SAID])
+    insert_rows(state.connection, "sections", [section] if said else [])
+    insert_rows(state.connection, "rules", rows)
 
 
 def _optional(state: EvidenceState, table: str, columns: str, condition: str) -> list[dict[str, Any]]:
