@@ -31,6 +31,8 @@ class Explanation:
     columns: tuple[tuple[str, float], ...]
     fell_out: tuple[tuple[str, float, str], ...]
     """(reference, score, why)."""
+    passages: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
+    """(section of a document that the question found, score, tables and columns that it leads to): the second hop."""
     not_searched: tuple[tuple[str, str], ...] = ()
     """(column, why): values that are not held and were not asked for at the source."""
     note: str = ""
@@ -49,6 +51,13 @@ class Explanation:
             ),
             ("COVERED BY", [f"{kind} {identity}: {by or 'nothing relevant'}" for kind, identity, by in self.covered]),
             ("ANCHORS", [anchor_line(each, places).strip() for each in self.anchors]),
+            (
+                "PASSAGES that the question found -> what they lead to",
+                [
+                    one_line(f"{score:.2f} {reference} -> {', '.join(led) or 'nothing here'}", 400)
+                    for reference, score, led in self.passages
+                ],
+            ),
             ("TABLES by score", [_scored(reference, score) for reference, score in self.tables]),
             ("COLUMNS by score", [_scored(reference, score) for reference, score in self.columns]),
             ("FELL OUT", [f"{_scored(reference, score)}: {why}" for reference, score, why in self.fell_out]),

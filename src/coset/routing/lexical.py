@@ -58,6 +58,9 @@ class WeightedWords:
             rarity = np.log1p((self.size - len(own) + 0.5) / (len(own) + 0.5))
             self._worth[word] = (rarity * times * (SATURATION + 1) / (times + norm[own])).astype(np.float32)
 
+    def __contains__(self, word: str) -> bool:
+        return word in self._places
+
     def scores(self, words: Mapping[str, float]) -> Scores:
         found = np.zeros(self.size, dtype=np.float32)
         for word, weight in words.items():
@@ -79,6 +82,12 @@ class Passages:
     around: Mapping[str, tuple[tuple[str, float], ...]]
     """The tables that a section names anywhere."""
 
+    def led_to(self, place: int) -> tuple[str, ...]:
+        """What a paragraph names, columns first."""
+        columns = [reference for reference, _ in self.columns[place]]
+        tables = [table for table, _ in self.targets[place] if not any(each.startswith(table) for each in columns)]
+        return tuple(dict.fromkeys((*columns, *tables)))
+
 
 @dataclass(frozen=True)
 class LexicalHits:
@@ -88,8 +97,8 @@ class LexicalHits:
     """In the order of the index."""
     lent: Scores
     """The same with the words of the passages that the question found."""
-    passages: tuple[tuple[str, float], ...]
-    """(section, score), the best first."""
+    passages: tuple[tuple[str, float, tuple[str, ...]], ...]
+    """(section, score, the tables and columns that its paragraph names), the best first."""
     mentioned: Mapping[str, float]
     """Tables that those passages name, with a share of the best passage's score."""
     columns: Mapping[str, float]
@@ -118,6 +127,10 @@ class LexicalIndex:
             }
         )
 
+    def knows(self, word: str) -> bool:
+        """Whether anything written here has the word: a name, a reading, a value, a document."""
+        return all(part in self.words or part in self.passages.words for part in stems_of(word))
+
     def find(self, question: str) -> LexicalHits:
         own = dict.fromkeys(stems_of(question), 1.0)
         plain = self.words.scores(own)
@@ -133,7 +146,9 @@ class LexicalIndex:
                 mentioned[table] = max(mentioned.get(table, 0.0), share * confidence)
             for table, confidence in self.passages.around[self.passages.references[place]]:
                 mentioned[table] = max(mentioned.get(table, 0.0), NEARBY * share * confidence)
-        hits = tuple((self.passages.references[place], float(found[place])) for place in best)
+        hits = tuple(
+            (self.passages.references[place], float(found[place]), self.passages.led_to(place)) for place in best
+        )
         return LexicalHits(plain, self.words.scores(lent), hits, mentioned, self._columns(own, best, found))
 
     def _columns(self, question: Mapping[str, float], passages: Sequence[int], found: Scores) -> dict[str, float]:
@@ -186,9 +201,9 @@ def _texts(state: EvidenceState, objects: StateObjects, tables: Sequence[str]) -
             add(table, known.name, READING * factor)
             add(table, f"{known.meaning} {' '.join(known.synonyms)}", MEANING * factor)
 
-    for reference, table in objects.tables.items():
-        add(reference, table.name, NAME)
-        add(reference, f"{table.comment} {' '.join(objects.notes.get(reference, ()))}", COMMENT)
+    for reference, facts in objects.tables.items():
+        add(reference, facts.name, NAME)
+        add(reference, f"{facts.comment} {' '.join(objects.notes.get(reference, ()))}", COMMENT)
         read(reference, reference, 1.0)
     for row in state.rows("SELECT table_reference, reference, name, comment FROM columns"):
         table = row["table_reference"]

@@ -18,6 +18,7 @@ from coset.routing.cost import cost, lines_cost
 from coset.routing.data_as_text import literal, one_line, percent, runnable
 from coset.routing.details import Width, view_relation
 from coset.routing.facts import ColumnFacts, DocumentFacts, RelationFacts
+from coset.routing.knowledge import Section
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.view_parts import ViewParts
 from coset.routing.view_text import column_line, other_join_line, table_lines
@@ -26,7 +27,7 @@ from coset.state.names import resolve
 LEAST_BUDGET = 60
 SHOWN_MEMBERS = 200
 LETTERS_A_LINE = 200
-Section = tuple[str, list[str]]
+Part = tuple[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ def recover(objects: StateObjects, written: str, budget: int = RECOVERED) -> Rec
         documents = [each for each in objects.documents([wanted]) if each.kind != "comment"]
         if documents and wanted not in objects.tables:
             return bounded(wanted, "document", [_document(each) for each in documents], budget)
+        if sections := sections_of(objects, wanted):
+            return bounded(wanted, "document", [_section(each) for each in sections], budget)
         reference = resolve(state, wanted)
         if reference in objects.sources:
             return bounded(reference, "source", _source(objects, reference), budget)
@@ -78,7 +81,7 @@ def recover(objects: StateObjects, written: str, budget: int = RECOVERED) -> Rec
         return bounded(reference, column.kind, _column(objects, column), budget)
 
 
-def bounded(reference: str, kind: str, sections: Sequence[Section], budget: int) -> Recovered:
+def bounded(reference: str, kind: str, sections: Sequence[Part], budget: int) -> Recovered:
     """Of each section in order as many lines as the budget still holds; the rest is counted."""
     if budget < LEAST_BUDGET:
         raise UserError(f"a budget of {budget} tokens is too small: give at least {LEAST_BUDGET}")
@@ -103,7 +106,7 @@ def bounded(reference: str, kind: str, sections: Sequence[Section], budget: int)
     return Recovered(reference, kind, tuple(kept), budget, cost(found.text), left_out)
 
 
-def _source(objects: StateObjects, name: str) -> list[Section]:
+def _source(objects: StateObjects, name: str) -> list[Part]:
     source = objects.sources[name]
     facts = [f"{source.kind}, {source.tables:,} tables" + (", schema only: no values" if source.schema_only else "")]
     facts += [f"problem: {one_line(source.problem, 300)}"] if source.problem else []
@@ -116,7 +119,7 @@ def _source(objects: StateObjects, name: str) -> list[Section]:
     return [("FACTS", facts), *_written(objects, name), ("TABLES", tables)]
 
 
-def _table(objects: StateObjects, reference: str) -> list[Section]:
+def _table(objects: StateObjects, reference: str) -> list[Part]:
     draft = _draft(objects)
     table = objects.tables[reference]
     columns = objects.columns(reference)
@@ -136,7 +139,7 @@ def _table(objects: StateObjects, reference: str) -> list[Section]:
     ]
 
 
-def _column(objects: StateObjects, column: ColumnFacts) -> list[Section]:
+def _column(objects: StateObjects, column: ColumnFacts) -> list[Part]:
     draft = _draft(objects)
     facts = [column_line(draft.view_column(column, 0.0, (), "full"), column.table).strip()]
     roles = []
@@ -180,7 +183,7 @@ def _values(column: ColumnFacts) -> list[str]:
     return found if group.complete else [*found, f"the commonest of {group.distinct:,}"]
 
 
-def _relation(objects: StateObjects, relation: RelationFacts) -> list[Section]:
+def _relation(objects: StateObjects, relation: RelationFacts) -> list[Part]:
     with objects.reading() as state:
         rows = state.rows(
             "SELECT unmatched_left, unmatched_right, reasons FROM relations WHERE id = $1", [relation.reference]
@@ -207,12 +210,28 @@ def _is_hidden(objects: StateObjects, relation: RelationFacts, side: str) -> boo
     return personal or (table in objects.tables and objects.tables[table].schema_only)
 
 
-def _document(document: DocumentFacts) -> Section:
+def sections_of(objects: StateObjects, written: str) -> list[Section]:
+    """The sections of a document by its reference or file name, or one section by its reference."""
+    wanted = written.strip().strip("[]").lower()
+    return [
+        section
+        for section in objects.knowledge.sections
+        if wanted == section.reference.lower() or f"/{section.document.lower()}".endswith(f"/{wanted}")
+    ]
+
+
+def _section(section: Section) -> Part:
+    title = " / ".join(section.titles) or section.document
+    status = f" ({section.status})" if section.status else ""
+    return f"{literal(one_line(title, 120), 120)} [{section.reference}]{status}, word for word", _quoted(section.text)
+
+
+def _document(document: DocumentFacts) -> Part:
     title = f"{document.kind} {literal(one_line(document.title, 120), 120)} ({document.provenance}), word for word"
     return title, _quoted(document.text)
 
 
-def _written(objects: StateObjects, reference: str) -> list[Section]:
+def _written(objects: StateObjects, reference: str) -> list[Part]:
     """What people and dictionaries wrote of it: people first."""
     said = [f"> {line}" for note in objects.notes.get(reference, ()) for line in _wrapped(note)]
     with objects.reading() as state:

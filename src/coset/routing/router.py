@@ -31,10 +31,12 @@ from coset.routing.model import RoutingModel, load_routing_model
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.question import encode_question
 from coset.routing.ranking_features import candidates
+from coset.routing.recover import sections_of
 from coset.routing.request import Anchor, Demand
 from coset.routing.spoken_of import Vocabulary, role_words, without_chance
 from coset.routing.view import EvidenceView
 from coset.routing.view_builder import in_order_of_score, opened, view_of
+from coset.routing.word_index import stems_of
 from coset.session.query_session import QuerySession
 from coset.state.names import resolve
 
@@ -79,6 +81,7 @@ class _Request:
     demand: Demand
     found: FoundAnchors
     scores: Scores
+    passages: tuple[tuple[str, float, tuple[str, ...]], ...]
     anchors: list[Anchor]
     """Those of `found`, the surest first."""
     selection: Selection
@@ -109,9 +112,11 @@ class Router:
         joins that lead to the tables of the view `beside` it. What is not there is told as not found."""
         if self.objects.is_stale():
             self._read()
-        known = {each: self._reference(each) for each in references}
+        documents = {each: sections_of(self.objects, each) for each in references}
+        known = {each: self._reference(each) for each in references if not documents[each]}
         unknown = tuple(each for each, reference in known.items() if reference is None)
-        return opened([each for each in known.values() if each], self.objects, budget, beside, unknown)
+        passages = tuple(section.reference for sections in documents.values() for section in sections)
+        return opened([each for each in known.values() if each], self.objects, budget, beside, unknown, passages)
 
     def _reference(self, written: str) -> str | None:
         """A table or column by its reference, or a table by its SQL name; None where there is no such thing."""
@@ -144,6 +149,7 @@ class Router:
                 for coordinate, identity, _ in selection.demanded
             ),
             anchors=tuple(found.anchors),
+            passages=request.passages,
             tables=_strongest(scores.tables),
             columns=_strongest(scores.columns),
             fell_out=self._fell_out(selection, scores, view),
@@ -152,7 +158,7 @@ class Router:
         )
 
     def _view(self, request: _Request, budget: Budget) -> EvidenceView:
-        description = self.environment.description
+        description = self.environment.description or ""
         return view_of(request.selection, request.anchors, self.objects, budget, description)
 
     def _read(self) -> None:
@@ -199,11 +205,18 @@ class Router:
         for reference, share in hits.columns.items():
             columns[reference] = max(columns.get(reference, 0.0), WRITTEN * share)
         ordered = tuple(self.index.tables[number] for number in order[:ORDERED])
-        passages = tuple(reference for reference, _ in hits.passages)
-        scores = Scores(tables, columns, ordered, passages, spoken.strength, spoken.told, found.unread)
+        passages = tuple(reference for reference, *_ in hits.passages)
+        unfound = tuple(phrase for phrase in spoken.told if not self.lexical.knows(phrase))
+        nearness = spoken.strength if self._says_something(question) else 0.0
+        scores = Scores(tables, columns, ordered, passages, nearness, unfound, found.unread)
         anchors = in_order_of_score(found.anchors)
         selection = choose(demand, anchors, scores, self.objects, self.inventory, self.settings)
-        return _Request(demand, found, scores, anchors, selection)
+        return _Request(demand, found, scores, hits.passages, anchors, selection)
+
+    def _says_something(self, question: str) -> bool:
+        """Whether any telling word of a question stands anywhere here, or is a word at all."""
+        words = stems_of(question)
+        return not words or any(self.lexical.knows(word) or self.model.encoder.knows(word) for word in words)
 
     def _holding(self, anchors: Iterable[Anchor]) -> dict[str, float]:
         """Originals that hold values of the question: the fewer hold one, the more it says."""

@@ -1,8 +1,9 @@
-"""Finding evidence by words: names of tables and columns, stored values, documents.
+"""Finding evidence by words: names of tables and columns with their readings, stored values, codes, documents.
 
-In: words as a person or an agent types them. Out: a `Recovered` whose lines name what was found by reference, the best
-first, within a budget. Only what the state holds is searched: no masked value, none of a schema-only source. Says when
-nothing was found; makes no guess.
+In: words as a person or an agent types them; any of them may match. Out: a `Recovered` whose lines name what was found
+by reference, what has most of the words first, within a budget; a table or column that alone has all of them is told in
+full. Only what the state holds is searched: no masked value, none of a schema-only source. Says when nothing was found,
+and what was not searched; makes no guess.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from coset.routing.budgets import RECOVERED
 from coset.routing.data_as_text import literal, one_line
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.passages import excerpt
-from coset.routing.recover import Recovered, bounded
+from coset.routing.recover import LEAST_BUDGET, Recovered, bounded, recover
 from coset.routing.word_index import COMMON
 from coset.state import EvidenceState
 
@@ -24,6 +25,7 @@ MOST_WORDS, MOST_FOUND, LETTERS = 12, 60, 300
 MOST_PARTIAL = 12
 """So many names are told that hold only some of the words, where none holds all."""
 MOST_DOCUMENTS, NEARLY_ALL = 8, 0.7
+MOST_CODES = 12
 SHORT = 4
 """A word of fewer letters counts only where a word of the name begins with it."""
 _WORD = re.compile(r"[^\W_]+")
@@ -32,9 +34,9 @@ HITS = "len(list_filter($1::VARCHAR[], lambda piece: contains({text}, piece)))"
 WORDS = r"' ' || regexp_replace(lower({text}), '[^\pL\pN]+', ' ', 'g') || ' '"
 # `IsWon` is found by `won` and by `iswon`.
 _SPACED = r"regexp_replace({text}, '(\p{{Ll}}|\d)(\p{{Lu}})', '\1 \2', 'g') || ' ' || {text}"
-_OWN = HITS.format(text=WORDS.format(text=_SPACED.format(text="name")))
-_WITH_TABLE = HITS.format(text=WORDS.format(text=_SPACED.format(text="concat_ws(' ', of_table, name)")))
-_NAMED = (
+_OWN = HITS.format(text=WORDS.format(text=_SPACED.format(text="concat_ws(' ', name, reading)")))
+_WITH_TABLE = HITS.format(text=WORDS.format(text=_SPACED.format(text="concat_ws(' ', of_table, name, reading)")))
+_OBJECTS = (
     "SELECT reference, name, 'table' AS kind, '' AS type, NULL AS of_table FROM tables UNION ALL "
     "SELECT c.reference, c.name, 'column', c.type, t.name FROM columns c JOIN tables t "
     "ON t.reference = c.table_reference UNION ALL "
@@ -42,7 +44,12 @@ _NAMED = (
     "ON t.reference = p.table_reference UNION ALL "
     "SELECT f.reference, f.name, 'facet', f.type, t.name FROM facets f JOIN tables t ON t.reference = f.table_reference"
 )
-"""Everything that has a name: a column by its own and its table's, of which its own must have a part."""
+_NAMED = (
+    "SELECT o.*, concat_ws(' ', r.name, array_to_string(r.synonyms, ' ')) AS reading "
+    f"FROM ({_OBJECTS}) o LEFT JOIN best_readings r USING (reference)"
+)
+"""Everything that has a name, with its reading: a column by its own and its table's, of which its own must have a
+part."""
 
 
 def search(objects: StateObjects, words: str, budget: int = RECOVERED) -> Recovered:
@@ -50,16 +57,26 @@ def search(objects: StateObjects, words: str, budget: int = RECOVERED) -> Recove
     wanted = _wanted(words)
     hidden = {table.reference for table in objects.tables.values() if table.schema_only}
     with objects.reading() as state:
-        whole, partial = _names(state, wanted)
+        whole, partial, clear = _names(state, wanted, objects)
         said = "NO NAME HOLDS ALL OF THESE; OF SOME" if partial else "NO NAME HOLDS THESE"
         sections = [
             ("NAMES", whole) if whole else (said, partial or ["none"]),
             ("VALUES", _values(state, wanted, words.strip().lower(), hidden)),
+            ("CODES", _codes(state, wanted, hidden)),
             ("DOCUMENTS", _documents(state, wanted, hidden)),
         ]
     if not whole and not partial and not any(lines for _, lines in sections[1:]):
-        sections = [("NOTHING FOUND", ["no name, kept value or document holds any of these words"])]
+        sections = [("NOTHING FOUND", ["no name, reading, kept value, code or document holds any of these words"])]
+    elif clear:
+        told = recover(objects, clear, max(LEAST_BUDGET, budget // 2))
+        sections = [*sections[:1], (f"{told.kind.upper()} {clear}", _lines(told)), *sections[1:]]
+    if hidden:
+        sections.append(("NOT SEARCHED", [f"values of {len(hidden)} tables of sources that are schema only"]))
     return bounded(" ".join(wanted), "search", sections, budget)
+
+
+def _lines(told: Recovered) -> list[str]:
+    return [line for title, content in told.sections for line in (title, *(f"  {each}" for each in content))]
 
 
 def holding(objects: StateObjects, words: str) -> frozenset[str]:
@@ -93,16 +110,43 @@ def _patterns(wanted: list[str]) -> list[str]:
     return [word if len(word) >= SHORT else f" {word}" for word in stems]
 
 
-def _names(state: EvidenceState, wanted: list[str]) -> tuple[list[str], list[str]]:
-    """Names that hold all the words; and, where none does, those that hold some."""
+def _names(state: EvidenceState, wanted: list[str], objects: StateObjects) -> tuple[list[str], list[str], str]:
+    """Names that hold all the words; where none does, those that hold some; and the one thing that is meant, where a
+    table alone holds all of them, or nothing else does."""
     rows = state.rows(
         f"SELECT *, {_WITH_TABLE} AS hits, {_OWN} AS own FROM ({_NAMED}) WHERE own > 0 "
         f"ORDER BY hits DESC, own DESC, length(name), reference LIMIT {MOST_FOUND}",
         [_patterns(wanted)],
     )
+    rows.sort(key=lambda row: _is_copy(objects, row["reference"]))
     whole = [row for row in rows if row["hits"] == len(wanted)]
-    lines = [f"{row['kind']} {one_line(row['reference'], 200)} {row['type'] or ''}".rstrip() for row in whole or rows]
-    return (lines, []) if whole else ([], lines[:MOST_PARTIAL])
+    lines = [
+        f"{row['kind']} {one_line(row['reference'], 200)} {row['type'] or ''}".rstrip()
+        + (f" ({one_line(row['reading'], 60)})" if row["reading"] else "")
+        for row in whole or rows
+    ]
+    tables = [row["reference"] for row in whole if row["kind"] == "table"]
+    own = tables if len(tables) == 1 else [row["reference"] for row in whole] if len(whole) == 1 else []
+    return (lines, [], own[0] if own else "") if whole else ([], lines[:MOST_PARTIAL], "")
+
+
+def _is_copy(objects: StateObjects, reference: str) -> bool:
+    table = objects.table_of(reference)
+    return table is not None and objects.knowledge.original(table) != table
+
+
+def _codes(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[str]:
+    """Codes whose labels hold the words."""
+    rows = state.rows(
+        f"SELECT code_reference, code, label, {HITS.format(text=WORDS.format(text='label'))} AS hits FROM code_labels "
+        "WHERE hits > 0 AND NOT list_contains($2::VARCHAR[], coalesce(table_reference, '')) "
+        f"ORDER BY hits DESC, length(label), code_reference, code LIMIT {MOST_CODES}",
+        [[f" {word} " for word in wanted], sorted(hidden)],
+    )
+    return [
+        f"{one_line(row['code_reference'], 200)} = {literal(row['code'], 60)}: {one_line(row['label'], 120)}"
+        for row in rows
+    ]
 
 
 def _values(state: EvidenceState, wanted: list[str], phrase: str, hidden: set[str]) -> list[str]:
@@ -130,17 +174,20 @@ def _values(state: EvidenceState, wanted: list[str], phrase: str, hidden: set[st
 
 
 def _documents(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[str]:
-    """Documents that hold the words as words, nearly all of them: any one of several stands in half of all prose."""
-    text = WORDS.format(text="concat_ws(' ', title, text)")
+    """Documents that hold the words as words, or are called by them, those with most of them first; where one has
+    nearly all, none that has fewer: any one of several stands in half of all prose."""
+    text = WORDS.format(text="concat_ws(' ', reference, title, text)")
     endings = "['', 's', 'es', 'd', 'ed', 'ing']"
     whole = f"len(list_filter({endings}, lambda ending: contains(words, ' ' || word || ending || ' '))) > 0"
     hits = f"len(list_filter($1::VARCHAR[], lambda word: {whole}))"
     rows = state.rows(
         f"SELECT reference, title, text, {hits} AS hits FROM (SELECT *, {text} AS words FROM documents) "
-        "WHERE hits >= $3 AND NOT list_contains($2::VARCHAR[], coalesce(table_reference, '')) "
+        "WHERE hits > 0 AND NOT list_contains($2::VARCHAR[], coalesce(table_reference, '')) "
         f"ORDER BY hits DESC, length(text), reference LIMIT {MOST_DOCUMENTS}",
-        [wanted, sorted(hidden), math.ceil(NEARLY_ALL * len(wanted))],
+        [wanted, sorted(hidden)],
     )
+    enough = math.ceil(NEARLY_ALL * len(wanted))
+    rows = [row for row in rows if row["hits"] >= enough] or rows
     lines = []
     for row in rows:
         piece, _ = excerpt(row["text"] or "", set(wanted), (), LETTERS)

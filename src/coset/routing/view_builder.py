@@ -96,6 +96,7 @@ def opened(
     budget: int,
     beside: EvidenceView | None = None,
     unknown: tuple[str, ...] = (),
+    sections: tuple[str, ...] = (),
 ) -> EvidenceView:
     """The details of these tables alone, in their order while the budget lasts: all columns, values, codes, cleaning,
     and the joins between them and with the tables of the view they are opened `beside`. A column stands for its
@@ -110,10 +111,11 @@ def opened(
         if column.kind == "column"
     )
     selection = Selection(
-        bool(tables), rest=picks, tables=dict.fromkeys(tables, 1.0), order=tuple(tables), unfound=unknown
-    )
+        bool(tables or sections), rest=picks, tables=dict.fromkeys(tables, 1.0), order=tuple(tables),
+        passages=sections, unfound=unknown,
+    )  # fmt: skip
     builder = ViewBuilder.begin(selection, (), objects, Budget.of(budget, directory=False))
-    if not tables:
+    if not selection.matched:
         return builder.without_match()
     shown = [table.reference for table in beside.tables] if beside else []
     if beside:
@@ -188,6 +190,11 @@ class ViewBuilder:
     def build_opened(self, beside: Sequence[str]) -> EvidenceView:
         """All of the selected tables, then their joins with each other and with those `beside`, then details."""
         self.parts.spent = self._scaffold()
+        opened_sections = {each.reference: each for each in self.objects.knowledge.sections}
+        for reference in self.selection.passages:
+            passage = section_passage(opened_sections[reference])
+            if self.fits(lines_cost(passage_lines(passage))):
+                self.take_passage(passage)
         for table in self.selection.order:
             if not self.parts.tables or self.fits(self.parts.table_cost(table)):
                 self.parts.take_table(table, 1.0)

@@ -36,10 +36,8 @@ def explain(workspace: Workspace, question: str, budget: int = DETAILS, *, direc
 
 def open_tables(workspace: Workspace, names: Sequence[str], beside: View | None = None) -> View:
     """The details of tables that a directory lists, without what the view beside them shows already."""
-    with workspace.objects() as objects:
-        references = [reference_of(objects, name) for name in names]
     with workspace.routed() as router:
-        return View(router.opened(references, beside=beside.evidence if beside else None))
+        return View(router.opened(names, beside=beside.evidence if beside else None))
 
 
 def recover(workspace: Workspace, name: str, budget: int = RECOVERED) -> Recovered:
