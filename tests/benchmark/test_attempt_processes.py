@@ -18,11 +18,10 @@ import pytest
 from answering.wire_servers import Wire, call
 from benchmark.conftest import Here, asked, has_results, right
 from coset.answering.ask import AskOptions
-from coset.benchmark.attempt_process import AttemptPlace, AttemptProcess
+from coset.benchmark.attempt_process import AttemptPlace, AttemptProcess, sweep
 from coset.benchmark.attempting import Outcome, Request
 from coset.benchmark.attempts import Attempt, Judgement, Task
 from coset.benchmark.dab.checkout import read_checkout
-from coset.benchmark.isolation import sweep
 from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.runner import Plan, attempt_places, run_attempts
 

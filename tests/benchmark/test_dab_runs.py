@@ -25,7 +25,7 @@ from coset.benchmark.runner import Plan, Standing, run_attempts
 from coset.benchmark.submission import write_submission
 from coset.benchmark.systems import system_of
 from coset.errors import CosetError, UserError
-from coset.surfaces.command_line.bench_dab import dab
+from coset.surfaces.command_line.bench_runs import dab
 
 Start = Callable[..., Wire]
 QUICK = Retries(attempts=1, first_seconds=0.01)

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coset.benchmark.attempts import Attempt
-from coset.benchmark.comparison import compare, mcnemar
 from coset.benchmark.metrics import (
     bootstrap,
     by_dataset,
     by_trial,
+    compare,
+    mcnemar,
     outcomes_of,
     pass_at_k,
     pass_hat_k,

@@ -19,7 +19,7 @@ from coset.benchmark.questions.baseline import change, read_baseline, write_base
 from coset.benchmark.questions.judging import judge_rows
 from coset.benchmark.questions.question_file import Tolerance, read_questions
 from coset.errors import UserError
-from coset.surfaces.command_line.bench_questions import questions
+from coset.surfaces.command_line.bench_runs import questions
 
 Start = Callable[..., Wire]
 FILE = """

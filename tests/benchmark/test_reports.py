@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from coset.benchmark.attempting import KINDS, kind_of
 from coset.benchmark.attempts import Attempt
 from coset.benchmark.report import bar_figures, point_figures, write_reports
 from coset.benchmark.report.drawing import (
@@ -27,11 +28,10 @@ from coset.benchmark.report.drawing import (
     ticks,
     width_of,
 )
-from coset.benchmark.report.numbers import amount, dollars, duration, percent
+from coset.benchmark.report.tables import amount, dollars, duration, percent
 from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.submission import write_submission
 from coset.benchmark.systems import System, name_of, system_of
-from coset.benchmark.tool_errors import KINDS, kind_of
 
 EVIL = '<script>alert("1")</script> | `x` & *y*'
 

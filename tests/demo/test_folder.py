@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from coset.demo import Company, make_company, prepare_folder, truth
-from coset.demo.bson_writer import ObjectId, encode
 from coset.demo.folder import MARK
 from coset.environment.configuration import load_environment
 from coset.errors import UserError
@@ -110,19 +108,6 @@ def test_json_lines_hold_the_same_tickets_as_the_dump(folder: Path, company: Com
         with QuerySession(load_environment(each)) as session:
             answers.append(session.sql(asked, max_rows=20_000).rows())
     assert answers[0] == answers[1] and len(answers[0]) == company.tickets.num_rows
-
-
-@needs_bson
-def test_bson_is_what_mongodb_reads():
-    import bson
-
-    moment = datetime(2024, 2, 29, 12, 30, 1, 250_000)
-    document = {"text": "ø\n", "whole": -5, "none": None, "at": moment, "list": ["a", {"b": 2**40}], "in": {"c": "d"}}
-    assert bson.decode(encode(document)) == document
-    assert bson.decode(encode({"at": moment.replace(tzinfo=UTC)})) == {"at": moment}
-    assert str(bson.decode(encode({"_id": ObjectId(bytes(range(12)))}))["_id"]) == bytes(range(12)).hex()
-    with pytest.raises(TypeError, match="float"):
-        encode({"value": 1.5})
 
 
 def test_a_folder_with_files_is_refused_and_left_alone(tmp_path: Path, company: Company):

@@ -7,15 +7,25 @@ stays. Attempts share no memory with the harness.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import itertools
 import multiprocessing
+import os
+import shutil
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, Protocol
 
 from coset.benchmark.attempting import Outcome, Request, with_steps
+from coset.environment.configuration import Environment
+from coset.state.evidence_state import FILE_NAME
 
 
 class AttemptPlace(Protocol):
@@ -130,3 +140,43 @@ def _end(process: BaseProcess) -> None:
     process.join(END_SECONDS)
     if not process.is_alive():
         process.close()
+
+
+FOLDER = "attempts"
+SHARED = (FILE_NAME, "listings", "snapshots")
+"""What is made from the data alone. Anything else in a state folder is taken for an attempt's own."""
+
+_numbers = itertools.count(1)
+
+
+@contextmanager
+def own_state(environment: Environment) -> Iterator[Environment]:
+    environment.prepare_state_folder()
+    sweep(environment.state_folder)
+    folder = environment.state_folder / FOLDER / f"{os.getpid()}-{next(_numbers)}"
+    folder.mkdir(parents=True)
+    try:
+        for name in SHARED:
+            shared = environment.state_folder / name
+            if shared.exists():
+                (folder / name).symlink_to(shared.absolute())
+        yield dataclasses.replace(environment, state_folder=folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep(state_folder: Path) -> None:
+    """Remove what attempts left whose process was killed."""
+    for left in (state_folder / FOLDER).glob("*-*"):
+        process = left.name.partition("-")[0]
+        if process.isdecimal() and not _runs(int(process)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    with contextlib.suppress(PermissionError):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+    return True

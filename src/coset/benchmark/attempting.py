@@ -7,10 +7,11 @@ checkout, its validators or its ground truth are.
 
 from __future__ import annotations
 
+import re
 import resource
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,15 @@ from typing import TYPE_CHECKING, Any
 from coset.benchmark.attempts import Status
 from coset.benchmark.leaks import Prompt
 from coset.benchmark.written_values import proper
+from coset.environment.configuration import Environment
 from coset.errors import CosetError
+from coset.routing.router import Router
+from coset.session.query_session import QuerySession
 
 if TYPE_CHECKING:
     from coset.answering.answer import Answer
     from coset.answering.ask import AskOptions
+
 
 MOST_ROWS = 10_000
 
@@ -68,8 +73,7 @@ def attempt(request: Request, tell: Callable[[dict[str, Any]], None] | None = No
     """Ask one question. Never raises for anything that the question, the model or the data did."""
     from coset.answering.ask import AskOptions, ask
     from coset.answering.audit.store import redactor
-    from coset.benchmark.held_router import held_router
-    from coset.benchmark.isolation import own_state
+    from coset.benchmark.attempt_process import own_state
     from coset.benchmark.trace_recorder import TraceRecorder
     from coset.environment.configuration import load_environment
     from coset.session.query_session import QuerySession
@@ -108,7 +112,6 @@ def attempt(request: Request, tell: Callable[[dict[str, Any]], None] | None = No
 
 def with_steps(outcome: Outcome, steps: Sequence[dict[str, Any]], prompts: Sequence[Prompt] | None = None) -> Outcome:
     """The outcome with its trace, and with what the steps say was used."""
-    from coset.benchmark.tool_errors import kind_of
     from coset.benchmark.trace_recorder import prompts_of
 
     counted = [step for step in steps if step["kind"] == "model"]
@@ -165,3 +168,60 @@ def comprehend_environment(request: Request) -> Outcome:
         told = "; ".join(f"'{name}' cannot be read: {why}" for name, why in problems[:3])
         return Outcome("failed", error=told, error_kind="SourceUnreachable")
     return Outcome("answered", seconds=time.monotonic() - started)
+
+
+class HeldRouter:
+    """Holds one: datasets are asked one after the other."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._router: Router | None = None
+
+    @contextmanager
+    def lent(self, environment: Environment, session: QuerySession) -> Iterator[Router]:
+        router = self._router
+        if router is None or self._path != environment.path:
+            router = Router.open(environment)
+            self._router, self._path = router, environment.path
+        router.session = session
+        try:
+            yield router
+        finally:
+            router.session = None
+
+
+held_router = HeldRouter()
+"""Of this process."""
+
+
+KINDS = (
+    "unknown table or column", "does not parse", "types do not fit", "not grouped", "not allowed", "limit reached",
+    "source not reachable", "repeated statement", "wrong arguments", "unknown tool", "other",
+)  # fmt: skip
+_BY_TEXT = (
+    ("repeated statement", re.compile(r"^This ran before")),
+    ("wrong arguments", re.compile(r"^(Wrong arguments|The arguments are not|Not run: at most)")),
+    ("unknown tool", re.compile(r"^There is no tool")),
+    ("not allowed", re.compile(r"^not allowed:")),
+    ("source not reachable", re.compile(r"^not reachable:")),
+    ("limit reached", re.compile(r"stopped after|more memory|process that ran the statement ended|allow more", re.I)),
+    ("does not parse", re.compile(r"syntax error|does not parse|not a valid|parser", re.I)),
+    ("unknown table or column", re.compile(
+        r"(table|column|function|source|schema|name)\b.{0,80}(not exist|not found|unknown|no such|does not have)"
+        r"|there is no (table|column|source|function)|not found in FROM|is not a known|no (table|column) named"
+        r"|names no (table|column)|ambiguous",
+        re.I | re.S,
+    )),
+    ("not grouped", re.compile(r"GROUP BY clause", re.I)),
+    ("types do not fit", re.compile(
+        r"could not convert|cannot (cast|compare|mix)|type mismatch|no function matches", re.I
+    )),
+)  # fmt: skip
+
+
+def kind_of(step: Mapping[str, Any]) -> str:
+    """The kind of a failed call."""
+    if step.get("error") == "LimitReached":
+        return "limit reached"
+    text = str(step.get("text") or "")
+    return next((kind for kind, pattern in _BY_TEXT if pattern.search(text)), "other")

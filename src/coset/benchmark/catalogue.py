@@ -24,6 +24,8 @@ _INSTALLED = (
     ("questions", "answers to your own questions, against a baseline", "coset bench questions FILE --model M"),
     ("routing", "whether views hold the tables and columns a question needs",
      "coset bench routing --schemas FILE --questions FILE --out FILE"),
+    ("views", "whether the views of a company hold what questions with known tables need",
+     "coset bench views --questions FILE"),
     ("joins", "transform and fuzzy joins of two columns", "coset bench joins --tasks DIR --out FILE"),
     ("matching", "attributes of two schemas that play the same role",
      "coset bench matching --source FILE --target FILE --out FILE"),

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from coset.demo import vocabulary as words
-from coset.demo.bson_writer import ObjectId, encode
 from coset.demo.company import Company
-from coset.demo.tickets import ticket_documents
+from coset.demo.tickets import ObjectId, ticket_documents
 
 POLICY = """\
 # How we count
@@ -36,11 +35,13 @@ department keeps `buyers`, `orders`, `order_lines` and `articles`.
 
 
 def write_dump(company: Company, folder: Path) -> None:
-    """A folder as `mongodump` writes it, with one collection."""
+    """A folder as `mongodump` writes it, with one collection. Needs the [mongodb] extra, as reading it does."""
+    import bson
+
     folder.mkdir()
     with (folder / "tickets.bson").open("wb") as file:
         for document in ticket_documents(company):
-            file.write(encode(document))
+            file.write(bson.encode(_as_bson(document)))
     described = {
         "options": {},
         "indexes": [{"v": 2, "key": {"_id": 1}, "name": "_id_"}],
@@ -48,6 +49,20 @@ def write_dump(company: Company, folder: Path) -> None:
         "type": "collection",
     }
     (folder / "tickets.metadata.json").write_text(json.dumps(described), encoding="utf-8")
+
+
+def _as_bson(value: Any) -> Any:
+    """A value in the types of a MongoDB server: whole numbers have 64 bits."""
+    import bson
+    from bson.int64 import Int64
+
+    if isinstance(value, dict):
+        return {name: _as_bson(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_as_bson(item) for item in value]
+    if isinstance(value, ObjectId):
+        return bson.ObjectId(value.content)
+    return Int64(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def write_json_lines(company: Company, folder: Path) -> None:

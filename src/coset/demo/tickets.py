@@ -7,15 +7,26 @@ phrased in several ways; a serial number that looks a little like an error code 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from coset.demo import vocabulary as words
-from coset.demo.bson_writer import ObjectId
 from coset.demo.company import Company, chance
 from coset.demo.spelling import ticket_references
+
+
+@dataclass(frozen=True)
+class ObjectId:
+    """MongoDB's own key: 12 bytes."""
+
+    content: bytes
+
+    def __str__(self) -> str:
+        return self.content.hex()
+
 
 _FIRST_MOMENT = datetime(1970, 1, 1)
 _GREETINGS = ("Hello,", "Hi team,", "Good morning,", "Dear support,", "")

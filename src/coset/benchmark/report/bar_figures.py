@@ -19,7 +19,7 @@ from coset.benchmark.report.drawing import (
     ticks,
     width_of,
 )
-from coset.benchmark.report.numbers import amount, percent
+from coset.benchmark.report.tables import amount, percent
 from coset.benchmark.systems import System
 
 WIDTH = 860

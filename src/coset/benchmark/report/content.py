@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coset.benchmark.attempts import COMPARED_PLAINLY
-from coset.benchmark.comparison import compare
+from coset.benchmark.metrics import compare
 from coset.benchmark.report import bar_figures, point_figures, tables
 from coset.benchmark.report.drawing import Drawing
 from coset.benchmark.report.tables import Grid

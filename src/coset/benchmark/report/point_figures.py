@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from coset.benchmark.report.drawing import FAINT, INK, SOFT, Drawing, colour, fitted, spread_apart, ticks
-from coset.benchmark.report.numbers import amount, dollars, percent
+from coset.benchmark.report.tables import amount, dollars, percent
 from coset.benchmark.systems import System
 
 WIDTH, HEIGHT = 860, 420

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coset.benchmark.attempts import Attempt
-from coset.benchmark.comparison import compare
-from coset.benchmark.metrics import natural
+from coset.benchmark.metrics import compare, natural
 from coset.benchmark.systems import System
 
 LONGEST = 220

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from coset.benchmark.comparison import compare
+from coset.benchmark.metrics import compare
 from coset.benchmark.report.content import Picture, sections
 from coset.benchmark.report.markdown import markdown
 from coset.benchmark.report.page import page

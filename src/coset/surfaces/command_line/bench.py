@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from coset.errors import UserError
-from coset.surfaces.command_line.bench_dab import dab
 from coset.surfaces.command_line.bench_list import list_benches
-from coset.surfaces.command_line.bench_questions import questions
 from coset.surfaces.command_line.bench_routing import routing
+from coset.surfaces.command_line.bench_runs import dab, questions
 from coset.surfaces.command_line.bench_views import views
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from coset.answering.model_client import schema_of
 from coset.routing.budgets import DETAILS, RECOVERED
 
 Budget = Annotated[int, Field(ge=60, le=50_000, description="tokens")]
@@ -84,3 +85,32 @@ class CheckArguments(Arguments):
 
 class AskArguments(Arguments):
     question: str = Field(min_length=1, max_length=8_000)
+
+
+_BOUNDS = {"maxLength", "minLength", "maximum", "minimum"}
+
+
+def input_schema(model: type[BaseModel]) -> dict[str, Any]:
+    schema = schema_of(model)
+    for described in schema.get("properties", {}).values():
+        for bound in _BOUNDS & set(described):
+            del described[bound]
+    return schema
+
+
+def output_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Every field is always there, so that none has to be marked as required."""
+    schema: dict[str, Any] = _without_required(schema_of(model))
+    return schema
+
+
+def _without_required(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_without_required(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: _without_required(value)
+        for key, value in node.items()
+        if not (key == "required" and isinstance(value, list))
+    }

