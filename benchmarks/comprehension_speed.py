@@ -133,7 +133,7 @@ def summarize_environment(folder: Path) -> tuple[int, float]:
     environment = load_environment(folder)
     catalogue = Catalogue(environment).list_sources()
     tables, spent = 0, 0.0
-    with open_connection() as connection:
+    with open_connection(catalogue.sources.values(), environment.state_folder) as connection:
         for name, listing in catalogue.listings.items():
             for unit in () if listing.problem else units_of(listing):
                 view = f"table_{tables}"

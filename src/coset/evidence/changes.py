@@ -22,6 +22,7 @@ from coset.environment.units import Unit, token_of, units_of
 from coset.errors import CosetError
 from coset.evidence.reading import content_digest, make_unit_readable, open_connection
 from coset.state import EvidenceState, KnownTable
+from coset.state.read_model import ReadModel
 from coset.state.rows import reference_of, shape_of
 
 Units = Mapping[str, Sequence[Unit]]
@@ -33,14 +34,14 @@ def remove_gone(state: EvidenceState, catalogue: Catalogue, units: Units) -> int
     just now, are kept."""
     present = {str(reference_of(name, unit.table)) for name, of_source in units.items() for unit in of_source}
     down = {name for name, listing in catalogue.listings.items() if listing.problem}
-    rows = state.rows("SELECT reference, source, name FROM tables")
-    missing = [row for row in rows if row["reference"] not in present and row["source"] not in down]
+    tables = ReadModel(state).tables.values()
+    missing = [table for table in tables if table.reference not in present and table.source not in down]
     gone: list[str] = []
-    for row in missing:
-        if problem := _why_damaged(catalogue, row["source"], row["name"]):
-            state.store_problem(row["reference"], problem)
+    for table in missing:
+        if problem := _why_damaged(catalogue, table.source, table.name):
+            state.store_problem(table.reference, problem)
         else:
-            gone.append(row["reference"])
+            gone.append(table.reference)
     state.remove_tables(gone)
     return len(gone)
 
@@ -90,11 +91,11 @@ class _Judge:
     @functools.cached_property
     def with_values(self) -> set[str]:
         """The tables of whose values something is known: a source that became schema-only is looked at again."""
-        rows = self.state.rows(
-            "SELECT DISTINCT table_reference FROM columns WHERE distinct_values IS NOT NULL OR minimum IS NOT NULL "
-            "OR len(examples) > 0"
-        )
-        return {row["table_reference"] for row in rows}
+        return {
+            column.table_reference
+            for column in ReadModel(self.state).columns.values()
+            if column.distinct_values is not None or column.minimum is not None or column.examples
+        }
 
     def is_known(self, name: str, unit: Unit, known: KnownTable | None) -> bool:
         source = self.catalogue.sources[name]
@@ -138,7 +139,7 @@ class Difference:
 def differences(environment: Environment, state: EvidenceState) -> tuple[Difference, ...]:
     """What a `coset comprehend` would look at, in the order of the sources. Lists every source."""
     known = state.known_tables()
-    source_of = {row["reference"]: row["source"] for row in state.rows("SELECT reference, source FROM tables")}
+    source_of = {table.reference: table.source for table in ReadModel(state).tables.values()}
     found: list[Difference] = []
     catalogue = Catalogue(environment).list_sources()
     try:

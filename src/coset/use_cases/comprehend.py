@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
 from coset.environment.corrections import load_corrections
 from coset.environment.leftovers import make_private, sweep
+from coset.environment.source import Table
 from coset.environment.units import Unit, units_of
 from coset.errors import Cancelled, CosetError
 from coset.evidence.changes import remove_gone, units_to_examine
@@ -30,8 +32,9 @@ from coset.evidence.dictionaries import dictionary_documents
 from coset.evidence.documents.findings import common_words, comprehend_findings
 from coset.evidence.documents.stage import comprehend_documents
 from coset.evidence.examine import Examination, Examined, batches, examine, with_problem
+from coset.evidence.open_tables import OpenTables, open_tables
 from coset.evidence.quality.counters import counter_diagnostics
-from coset.evidence.reading import JoinableTable, forget_samples, make_unit_readable, open_connection
+from coset.evidence.reading import forget_samples
 from coset.evidence.work import Spread, over_processes
 from coset.evidence.written_sql import comprehend_written_sql
 from coset.identities.comprehension import RoleSummary, comprehend_identities
@@ -47,11 +50,11 @@ from coset.routing.anchors import ValueIndexSummary, build_value_index
 from coset.routing.index_store import store_vectors
 from coset.routing.model import load_routing_model
 from coset.session.query_session import QuerySession
-from coset.sql_text import identifier
 from coset.state import EvidenceState
 from coset.state.evidence_state import RELATIONS_FOUND, family_row
 from coset.state.names import names_of
 from coset.state.objects import Relation
+from coset.state.read_model import ReadModel
 from coset.state.rows import reference_of, table_of
 from coset.use_cases.model_reading import ModelReadingSummary, ReadWith, read_with_model
 
@@ -123,10 +126,25 @@ class Run:
     state: EvidenceState
     settings: Settings
     progress: Progress
+    closing: ExitStack
+    """Closes at the end what stages have opened."""
     units: dict[str, list[Unit]] = field(default_factory=dict)
     """The tables and families of each source that answers."""
     problems: list[Problem] = field(default_factory=list)
     summary: Summary = field(default_factory=Summary)
+
+    @cached_property
+    def tables(self) -> OpenTables:
+        """The tables that can be read, opened once for all stages after the one that examined them."""
+        return self.closing.enter_context(
+            open_tables(
+                self.state,
+                self.environment.state_folder,
+                self.catalogue.sources,
+                self.units,
+                lambda reference, error: self.problems.append((reference, _told(error))),
+            )
+        )
 
     def report(self, **figures: Any) -> None:
         """Add to the summary."""
@@ -162,8 +180,8 @@ def comprehend(
     environment.prepare_state_folder()
     catalogue = Catalogue(environment)
     try:
-        with EvidenceState.open(environment.state_folder) as state:
-            run = Run(environment, catalogue, state, settings or Settings(), progress or _silent)
+        with EvidenceState.open(environment.state_folder) as state, ExitStack() as closing:
+            run = Run(environment, catalogue, state, settings or Settings(), progress or _silent, closing)
             for stage in STAGES if stages is None else stages:
                 run.progress(0, 0, stage.what)
                 try:
@@ -228,24 +246,25 @@ def examine_tables(run: Run) -> None:
 
 def read_documents(run: Run) -> None:
     """What people wrote about the data: descriptions, hints, files, and the tables that are data dictionaries."""
-    tables_of = {name: listing.tables for name, listing in run.catalogue.listings.items() if not listing.problem}
+    tables_of: dict[str, Sequence[Table]] = {
+        name: listing.tables for name, listing in run.catalogue.listings.items() if not listing.problem
+    }
     read = comprehend_documents(run.environment, run.state, tables_of, everything=run.settings.everything)
     run.problems += read.problems
     run.report(documents=read.documents, documents_read=read.read)
     if run.state.meta(RELATIONS_FOUND) is not None:
         return
-    with open_connection(run.catalogue.sources.values(), run.environment.state_folder) as connection:
-        tables = _Tables(run, connection)
+    tables = run.tables
 
-        def read_dictionaries() -> None:
-            named = holders_of_column_names(run.state.connection)
-            dictionaries = [table for table in tables.readable if str(table.reference) in named]
-            for table in dictionaries:
-                tables.open(table)
-            found = dictionary_documents(connection, list(tables.units), dictionaries)
-            run.state.store_documents(list(found), dictionaries=True)
+    def read_dictionaries() -> None:
+        named = holders_of_column_names(run.state.connection)
+        dictionaries = [table for table in tables.readable if str(table.reference) in named]
+        for table in dictionaries:
+            tables.open(table)
+        found = dictionary_documents(tables.connection, tables.all, dictionaries)
+        run.state.store_documents(list(found), dictionaries=True)
 
-        tables.without_unreadable(read_dictionaries)
+    tables.without_unreadable(read_dictionaries)
 
 
 def find_table_copies(run: Run) -> None:
@@ -254,11 +273,10 @@ def find_table_copies(run: Run) -> None:
     if run.state.meta(COPIES_FOUND) == fresh:
         return
     before = copies_with_originals(run.state)
-    with open_connection(run.catalogue.sources.values(), run.environment.state_folder) as connection:
-        tables = _Tables(run, connection)
-        tables.without_unreadable(
-            lambda: find_and_store_copies(run.environment, run.state, connection, tables.readable, tables.open)
-        )
+    tables = run.tables
+    tables.without_unreadable(
+        lambda: find_and_store_copies(run.environment, run.state, tables.connection, tables.readable, tables.open)
+    )
     run.state.set_meta(COPIES_FOUND, fresh)
     if copies_with_originals(run.state) != before:
         run.state.remove_meta(RELATIONS_FOUND)
@@ -292,26 +310,25 @@ def propose_joins(run: Run) -> None:
     if run.state.meta(RELATIONS_FOUND) is not None and (run.state.meta(JOINS_SAID) or "()") == said:
         return
     state, memory, known_problems = run.state, JoinMemory(run.state.connection), len(run.problems)
-    with open_connection(run.catalogue.sources.values(), run.environment.state_folder) as connection:
-        tables = _Tables(run, connection)
+    tables = run.tables
 
-        def relate_tables() -> None:
-            copies = copies_with_originals(state)
-            readable = [table for table in tables.readable if str(table.reference) not in copies]
-            out_of_reach = [*_out_of_reach(run), *(str(table.reference) for table in tables.unreadable)]
-            changed = memory.changed()
-            relations = _without_personal(run, relate(memory, connection, readable, tables.open, joins))
-            # Counters are compared again where they or the rows they count changed, or the join between the two.
-            recounted = state.store_relations(relations, out_of_reach) | changed
-            recounted |= {_right_table(each) for each in relations if str(table_of(each.left[0])) in changed}
-            compared = [each for each in relations if _right_table(each) in recounted]
-            counters = counter_diagnostics(connection, readable, compared, tables.open)
-            state.store_counters(counters, list(recounted))
+    def relate_tables() -> None:
+        copies = copies_with_originals(state)
+        readable = [table for table in tables.readable if str(table.reference) not in copies]
+        out_of_reach = [*_out_of_reach(run), *(str(table.reference) for table in tables.unreadable)]
+        changed = memory.changed()
+        relations = _without_personal(run, relate(memory, tables.connection, readable, tables.open, joins))
+        # Counters are compared again where they or the rows they count changed, or the join between the two.
+        recounted = state.store_relations(relations, out_of_reach) | changed
+        recounted |= {_right_table(each) for each in relations if str(table_of(each.left[0])) in changed}
+        compared = [each for each in relations if _right_table(each) in recounted]
+        counters = counter_diagnostics(tables.connection, readable, compared, tables.open)
+        state.store_counters(counters, list(recounted))
 
-        tables.without_unreadable(relate_tables)
+    tables.without_unreadable(relate_tables)
     if len(run.problems) == known_problems:
         state.set_meta(JOINS_SAID, said)
-        state.set_meta(RELATIONS_FOUND, json.dumps({"tables": len(tables.units)}))
+        state.set_meta(RELATIONS_FOUND, json.dumps({"tables": len(tables.all)}))
 
 
 def read_corrections(run: Run) -> None:
@@ -329,11 +346,10 @@ def find_lists_of_codes(run: Run) -> None:
     fresh = code_lists_digest(run.environment, run.state)
     if run.state.meta(CODE_LISTS_FOUND) == fresh:
         return
-    with open_connection(run.catalogue.sources.values(), run.environment.state_folder) as connection:
-        tables = _Tables(run, connection)
-        tables.without_unreadable(
-            lambda: find_and_store_code_lists(run.environment, run.state, connection, tables.readable, tables.open)
-        )
+    tables = run.tables
+    tables.without_unreadable(
+        lambda: find_and_store_code_lists(run.environment, run.state, tables.connection, tables.readable, tables.open)
+    )
     run.state.set_meta(CODE_LISTS_FOUND, fresh)
 
 
@@ -381,60 +397,6 @@ STAGES = (
 )
 
 
-class _Tables:
-    """The tables that can be read and whose values may be looked at, each opened when it is first asked of."""
-
-    def __init__(self, run: Run, connection: duckdb.DuckDBPyConnection) -> None:
-        self.run, self.connection = run, connection
-        self.units: dict[JoinableTable, Unit] = {}
-        self.unreadable: set[JoinableTable] = set()
-        self._opened: set[JoinableTable] = set()
-        known = {row["reference"]: row for row in run.state.rows("SELECT * FROM tables WHERE problem IS NULL")}
-        for name, units in run.units.items():
-            if run.catalogue.sources[name].settings.schema_only:
-                continue
-            for unit in units:
-                place = reference_of(name, unit.table)
-                if row := known.get(str(place)):
-                    table = JoinableTable(
-                        reference=place, relation=identifier(f"table_{len(self.units)}"), columns=unit.table.columns,
-                        rows=row["rows"] if row["sampled_rows"] is None else row["sampled_rows"],
-                        primary_key=unit.table.primary_key, foreign_keys=unit.table.foreign_keys,
-                        members=tuple(member.name for member in unit.members),
-                    )  # fmt: skip
-                    self.units[table] = unit
-
-    @property
-    def readable(self) -> list[JoinableTable]:
-        return [table for table in self.units if table not in self.unreadable]
-
-    def open(self, table: JoinableTable) -> None:
-        if table in self._opened:
-            return
-        source, view = self.run.catalogue.sources[table.reference.source], table.relation.strip('"')
-        folder = self.run.environment.state_folder
-        try:
-            readable = make_unit_readable(self.connection, source, self.units[table], folder, view)
-            if readable.relation != table.relation:
-                self.connection.execute(f"CREATE OR REPLACE VIEW {table.relation} AS FROM {readable.relation}")
-        except Exception as error:
-            self.unreadable.add(table)
-            self.run.problems.append((str(table.reference), _told(error)))
-            raise
-        self._opened.add(table)
-
-    def without_unreadable(self, step: Callable[[], None]) -> None:
-        """Take a step, all or nothing; when a table cannot be opened for it, again without that table."""
-        while True:
-            known = len(self.unreadable)
-            try:
-                with self.run.state.transaction():
-                    return step()
-            except Exception:
-                if len(self.unreadable) == known:
-                    raise
-
-
 def _examined(task: Examination, answer: list[Examined] | BaseException) -> list[Examined]:
     """What a task gave; when it failed as a whole, every unit with that problem."""
     if not isinstance(answer, BaseException):
@@ -477,7 +439,7 @@ def _without_personal(run: Run, relations: list[Relation]) -> list[Relation]:
     """The relations without examples of values that fail to match, where these are of personal columns."""
     if not run.settings.mask_personal:
         return relations
-    personal = {row["reference"] for row in run.state.rows("SELECT reference FROM columns WHERE personal IS NOT NULL")}
+    personal = ReadModel(run.state).personal
     return [
         replace(
             each,
@@ -490,11 +452,9 @@ def _without_personal(run: Run, relations: list[Relation]) -> list[Relation]:
 
 def _out_of_reach(run: Run) -> list[str]:
     """The tables that could not be read, and those of sources that are down: what is known of them is kept."""
-    down = [name for name, listing in run.catalogue.listings.items() if listing.problem]
-    rows = run.state.rows(
-        "SELECT reference FROM tables WHERE problem IS NOT NULL OR list_contains($1::VARCHAR[], source)", [down]
-    )
-    return [row["reference"] for row in rows]
+    down = {name for name, listing in run.catalogue.listings.items() if listing.problem}
+    tables = ReadModel(run.state).tables.values()
+    return [table.reference for table in tables if table.problem or table.source in down]
 
 
 def _right_table(relation: Relation) -> str:
