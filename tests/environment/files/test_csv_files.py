@@ -223,3 +223,13 @@ def test_no_text_is_lost_in_any_mix_of_values(tmp_path_factory, values):
                 assert again == back
                 if type_name == "BIGINT":
                     assert back == text.strip()
+
+
+def test_bombs_are_refused_in_a_sentence(tmp_path):
+    wide = write(tmp_path / "wide.csv", ",".join(f"c{n}" for n in range(20_000)) + "\n" + "1," * 19_999 + "1\n")
+    with pytest.raises(LimitReached, match="has 20,000 columns; at most 10,000 can be read"):
+        files(wide).tables()
+    packed = tmp_path / "bomb.csv.gz"
+    packed.write_bytes(gzip.compress("a,b\n".encode("utf-16") + "1,x\n".encode("utf-16-le") * 1_000_000))
+    with pytest.raises(LimitReached, match="unpacks to more than 1,000,000 bytes"):
+        files(packed, Limits(snapshot_bytes=1_000_000)).tables()

@@ -33,6 +33,8 @@ from coset.environment.sources.files.values import type_test
 
 MEMORY = "1GB"
 """What the DuckDB of one source may use."""
+MOST_COLUMNS = 10_000
+"""DuckDB plans a file of more columns for minutes."""
 _SMALL_BYTES = 4_000_000
 
 
@@ -166,6 +168,9 @@ class Contents:
             # A first line longer than what was read would be cut off and look like a narrower table.
             if start.is_all or "\n" in start.text or "\r" in start.text or size >= LONGEST_HEAD_BYTES:
                 dialect, rows = sniff(start, prefers_tab=file.extension.startswith(".tsv"))
+                width = max(map(len, rows), default=0)
+                if width > MOST_COLUMNS:
+                    raise TooLarge(f"has {width:,} columns; at most {MOST_COLUMNS:,} can be read")
                 return start, dialect, tuple(map(tuple, rows))
             size *= 16
 
@@ -239,7 +244,8 @@ class Contents:
         key = (file, encoding, one_line_end)
         if key not in self._copies:
             target = self._temporary() / f"copy-{len(self._copies)}"
-            copy_as_utf8(file.path, file.compression, encoding, target, one_line_end=one_line_end)
+            most = max(self._limits.snapshot_bytes, file.size * 2 if file.compression == "none" else 0)
+            copy_as_utf8(file.path, file.compression, encoding, target, one_line_end=one_line_end, most_bytes=most)
             self._copies[key] = target
         return self._copies[key]
 

@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, cast
 
-from coset.environment.sources.files.relation import Unreadable
+from coset.environment.sources.files.relation import TooLarge, Unreadable
 
 HEAD_BYTES = 1 << 16
 LONGEST_HEAD_BYTES = 1 << 24
@@ -135,9 +135,11 @@ def check_not_damaged_utf8(path: Path, compression: str) -> None:
         raise Unreadable(f"is UTF-8 text with {damaged} damaged character{'s' if damaged > 1 else ''}")
 
 
-def copy_as_utf8(path: Path, compression: str, encoding: str, target: Path, *, one_line_end: bool) -> None:
-    """Writes the file as uncompressed UTF-8 without a mark, in bounded memory. With `one_line_end`, all lines outside
-    quotes end in a line feed."""
+def copy_as_utf8(
+    path: Path, compression: str, encoding: str, target: Path, *, one_line_end: bool, most_bytes: int
+) -> None:
+    """Writes the file as uncompressed UTF-8 without a mark, in bounded memory and on bounded disk. With `one_line_end`,
+    all lines outside quotes end in a line feed."""
     errors = "coset-latin-1" if encoding == WINDOWS else "strict"
     decoder = codecs.getincrementaldecoder(encoding)(errors)
     line_ends = _LineEnds()
@@ -146,6 +148,8 @@ def copy_as_utf8(path: Path, compression: str, encoding: str, target: Path, *, o
             for chunk in chain(_chunks(stream), [b""]):
                 text = decoder.decode(chunk, not chunk)
                 copy.write((line_ends.unify(text) if one_line_end else text).encode("utf-8", "replace"))
+                if copy.tell() > most_bytes:
+                    raise TooLarge(f"unpacks to more than {most_bytes:,} bytes, the limit snapshot_bytes")
     except UnicodeDecodeError as error:
         raise Unreadable(f"is not valid {encoding.upper()} text ({error.reason})") from None
 
