@@ -11,7 +11,6 @@ from importlib import import_module
 import click
 
 from coset import __version__
-from coset.environment.leftovers import end_on_signals
 from coset.errors import CosetError, UserError
 from coset.surfaces.command_line.output import show_error, want_json
 
@@ -62,7 +61,7 @@ GROUPS = {
         "labelers",
     ),
     "Ask": ("ask", "sql", "calc", "runs", "run"),
-    "Correct": ("teach", "note"),
+    "Correct": ("teach", "note", "join"),
     "Serve": ("mcp", "ui", "completion"),
     "Measure": ("bench", "train"),
 }
@@ -78,6 +77,9 @@ class LazyCommands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        from coset.environment.leftovers import end_on_signals
+
+        end_on_signals()  # Here, since it loads libraries that the overview does not need.
         command: click.Command = import_module(f"{__name__}.{COMMANDS[name][0]}").command
         return command
 
@@ -120,7 +122,6 @@ def main() -> None:
     # Matrices are small here: threads of the linear algebra would wait for each other longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     want_json(False)
-    end_on_signals()
     try:
         code = coset.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
