@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.readings.reading import Reader, Reading
@@ -92,6 +92,9 @@ def make_pages(
     tables that need no reading, such as copies; `personal`: columns whose samples are not shown."""
     by_source: dict[str, list[ObservedTable]] = {}
     for table in environment.tables:
+        # Facets are described by what they are read out of; they have a reference with #.
+        columns = tuple(column for column in table.columns if "#" not in column.reference)
+        table = replace(table, columns=columns)
         if table.reference not in left_out and known.get(table.reference) != digest_of(table):
             by_source.setdefault(table.source, []).append(table)
     pages = []
