@@ -26,7 +26,7 @@ from coset.errors import CosetError, UserError
 FILE_NAME = "coset.corrections.yaml"
 HEADER = """\
 # What people said about this environment. `coset teach`, `coset note` and the page write it; edit it as you like.
-# Keep it in version control: nothing else holds it. Its form: docs/corrections.md.
+# Keep it in version control: nothing else holds it. Its form: docs/documents.md.
 """
 Text = Annotated[str, Field(min_length=1)]
 TextTuple = Annotated[
