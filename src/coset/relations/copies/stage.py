@@ -87,7 +87,8 @@ def _views(state: EvidenceState) -> dict[str, str | None]:
     """The views, each with the first table that it reads, where that is known."""
     views = {row["reference"]: None for row in state.rows("SELECT reference FROM tables WHERE kind = 'view'")}
     known = {row["reference"] for row in state.rows("SELECT reference FROM tables")}
-    read = {row["reference"]: row["tables"] for row in state.rows("SELECT reference, tables FROM written_sql")}
+    written = state.rows("SELECT reference, tables FROM written_sql WHERE origin = 'view' ORDER BY reference")
+    read = {row["reference"].rpartition("#")[0]: row["tables"] for row in written}
     return {
         view: next((table for table in read.get(view, ()) if table in known and table != view), None) for view in views
     }

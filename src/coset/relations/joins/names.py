@@ -19,7 +19,7 @@ KEY_WORDS = frozenset((
 _KEY_ENDS = ("identifier", "reference", "number", "code", "guid", "uuid", "key", "ref", "num", "ids", "id", "no", "cd")
 _EMPTY_WORDS = frozenset((
     "the", "of", "a", "an", "by", "to", "for", "in", "on", "at", "is", "tbl", "table", "dim", "fact", "raw", "stg",
-    "vw", "view", "c", "str", "int", "col", "fld", "new", "old", "main",
+    "vw", "view", "c", "str", "int", "col", "fld", "new", "old", "main", "lng", "dbl", "dtm", "bln", "chr",
 ))  # fmt: skip
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
 
