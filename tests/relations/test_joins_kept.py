@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from coset.environment.corrections import Join as SaidJoin
 from coset.environment.source import Column, ForeignKey
 from coset.relations.joins import JoinableTable, column_values, find_relations, neighbours, overlap, relate
 from coset.relations.joins.find import empty_memory, remember
@@ -214,3 +215,18 @@ def test_an_empty_memory_has_nothing_to_relate():
     with duckdb.connect() as connection:
         assert relate(memory, connection, []) == []
     memory.connection.close()
+
+
+def test_what_people_say_of_joins_wins(environment: Environment):
+    company(environment)
+    rejected = SaidJoin(left=("shop/orders.buyer",), right=("shop/person.id",), rejected=True)
+    declared = SaidJoin(left=("shop/work.site",), right=("shop/plan.site",))
+    found = relate(
+        environment.memory, environment.connection, list(environment.tables.values()), said=[rejected, declared]
+    )
+    pairs = {(str(each.left[0]), str(each.right[0])): each for each in found if len(each.left) == 1}
+    assert ("shop/orders.buyer", "shop/person.id") not in pairs
+    stated = pairs["shop/work.site", "shop/plan.site"]
+    assert (stated.provenance, stated.confidence, stated.left_match.value) == ("stated", 1.0, 1.0)
+    again = relate(environment.memory, environment.connection, list(environment.tables.values()), said=[rejected])
+    assert ("shop/orders.buyer", "shop/person.id") not in {(str(each.left[0]), str(each.right[0])) for each in again}
