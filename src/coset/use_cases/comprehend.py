@@ -374,27 +374,28 @@ def build_routing_index(run: Run) -> None:
     run.report(encoded=store_vectors(run.state, routing.encoder, routing.name))
 
 
-EVIDENCE = (
-    Stage("listing the sources", list_sources),
-    Stage("reading tables", examine_tables),
-    Stage("reading corrections", read_corrections),
-    Stage("reading documents", read_documents),
-    Stage("reading queries", read_queries),
-    Stage("finding copies", find_table_copies),
-    Stage("finding relations", propose_joins),
-    Stage("finding code lists", find_lists_of_codes),
-)
-JOINS = (EVIDENCE[0], Stage("finding relations", propose_joins))
-"""What a statement on a join needs to take effect."""
+SOURCES = Stage("listing the sources", list_sources)
+TABLES = Stage("reading tables", examine_tables)
+CORRECTIONS = Stage("reading corrections", read_corrections)
+DOCUMENTS = Stage("reading documents", read_documents)
+QUERIES = Stage("reading queries", read_queries)
+COPIES = Stage("finding copies", find_table_copies)
+NAMES = Stage("reading names", read_names)
+MODEL = Stage("reading with a model", ask_the_model)
+RELATIONS = Stage("finding relations", propose_joins)
+CODE_LISTS = Stage("finding code lists", find_lists_of_codes)
+IDENTITIES = Stage("realising the identities", realise_identities)
+RULES = Stage("reading rules", find_mentions_and_rules)
+INDEX = Stage("indexing values and words", build_routing_index)
+
 STAGES = (
-    *EVIDENCE[:-1],
-    Stage("reading names", read_names),
-    Stage("reading with a model", ask_the_model),
-    EVIDENCE[-1],
-    Stage("realising the identities", realise_identities),
-    Stage("reading rules", find_mentions_and_rules),
-    Stage("indexing values and words", build_routing_index),
-)
+    SOURCES, TABLES, CORRECTIONS, DOCUMENTS, QUERIES, COPIES, NAMES, MODEL, RELATIONS, CODE_LISTS, IDENTITIES, RULES,
+    INDEX,
+)  # fmt: skip
+EVIDENCE = (SOURCES, TABLES, CORRECTIONS, DOCUMENTS, QUERIES, COPIES, RELATIONS, CODE_LISTS)
+"""What is seen in the data and written about it, without what is learned."""
+JOINS = (SOURCES, RELATIONS)
+"""What a statement on a join needs to take effect."""
 
 
 def _examined(task: Examination, answer: list[Examined] | BaseException) -> list[Examined]:
