@@ -29,14 +29,10 @@ coverage *paths:
 check:
     .ci/run
 
-# The command reference and the figures of the documentation.
+# The command reference, figures and screenshots of the documentation (needs Chromium and Pillow).
 docs:
     python docs/command_reference.py > docs/command-line.md
     python docs/figures.py
-
-# Screenshots of the web page at 1280 and 390 pixels.
-screenshots:
-    python docs/screenshots.py
 
 # The versions that CI installs, renewed to those of this virtual environment.
 constraints:

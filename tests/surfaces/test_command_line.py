@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import stat
 import subprocess
@@ -209,3 +210,22 @@ def test_names_are_taken_as_sql_has_them_and_as_references(made: Path):
         assert answer.returncode == 2 and "did you mean orders/orders.amount" in answer.stderr, command
     answer = coset("sql", "SELECT amonut FROM orders.orders", folder=made)
     assert answer.returncode == 2 and "did you mean amount" in answer.stderr
+
+
+def test_json_is_json_all_the_way_down(made: Path):
+    """No value is a Python object printed as text, whatever the command."""
+    coset("comprehend", "--jobs", "1", folder=made)
+    for arguments in (
+        ("sources",), ("status",), ("status", "--review"), ("show", "orders.orders"), ("relations",), ("copies",),
+        ("readings",), ("identities",), ("diagnostics",), ("labelers",), ("view", "amount of orders"), ("notes",),
+        ("recover", "orders.orders"), ("sql", "SELECT * FROM orders.orders"), ("ask", "How many orders are there?"),
+        ("ask", "Why is it so?"), ("runs",), ("run", "1"), ("run", "1", "--replay"), ("teach", "--list"),
+        ("note", "--list"), ("comprehend",), ("calc", "1 + 1"),
+    ):  # fmt: skip
+        answer = coset(*arguments, "--json", folder=made)
+        if arguments[0] == "notes":
+            assert answer.returncode == 2
+            continue
+        document = json.loads(answer.stdout)
+        assert isinstance(document, dict) and "error" not in document, (arguments, document)
+        assert not re.search(r"\b[A-Z]\w+\(\w+=|<\w+(\.\w+)+ object at ", answer.stdout), arguments

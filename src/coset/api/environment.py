@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from coset.readings.pages import PageReply
     from coset.readings.reading import Reading
     from coset.routing.explanation import Explanation
-    from coset.state.objects import Copy
+    from coset.state.objects import CodeList, Copy
     from coset.use_cases.ask import Reasoner
     from coset.use_cases.comprehend import Summary as Comprehension
     from coset.use_cases.documents import DocumentSection, DocumentSummary
@@ -190,10 +190,17 @@ class Environment:
 
         return sections_of(self.workspace, name)
 
-    def copies(self) -> tuple[Copy, ...]:
-        """The tables that are copies of others, with their originals, and why."""
-        with self.reading() as state:
-            return tuple(state.copies())
+    def copies(self, about: str | None = None) -> list[Copy]:
+        """The tables that are copies of others, with their originals, and why; those of one table when it is named."""
+        from coset.use_cases.relations import copies
+
+        return copies(self.workspace, about)
+
+    def code_lists(self, about: str | None = None) -> list[CodeList]:
+        """Which rows of which table decode a column, and whether they still hold."""
+        from coset.use_cases.relations import code_lists
+
+        return code_lists(self.workspace, about)
 
     def status(self, *, look: bool = True) -> Status:
         """What is there, what is stale, how much a person could settle. With `look`, sources are asked whether they
