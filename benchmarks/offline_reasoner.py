@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from report import report
 
-from coset.answering.offline import Answered, answer
+from coset.answering.offline import OfflineAnswer, answer
 from coset.answering.offline.confidence import ENOUGH
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
@@ -275,7 +275,7 @@ def asked(folder: Path, name: str, questions: Sequence[tuple[str, str]]) -> Iter
                 except CosetError as error:
                     yield Outcome(name, question, gold, 1.0, False, False, f"broke: {error}")
                     continue
-                if isinstance(found, Answered):
+                if isinstance(found, OfflineAnswer):
                     right = same_rows([*found.rows], expected)
                     once = right or same_rows([*dict.fromkeys(found.rows)], Gold([*dict.fromkeys(expected.rows)], ()))
                     yield Outcome(name, question, gold, found.confidence, right, once, found.sql, found.doubts)
