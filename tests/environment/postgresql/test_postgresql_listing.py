@@ -168,3 +168,13 @@ def test_a_listing_is_the_same_after_names_are_restored_from_elsewhere(database,
     database("CREATE TABLE t (n numeric); INSERT INTO t VALUES (1.5), ('NaN')")
     table = table_of(opened(), "t")
     assert values(opened(), replace(table), "n") == ["1.5", "nan"]
+
+
+def test_shows_how_views_are_defined(database, opened):
+    database(
+        "CREATE TABLE a (id int); CREATE VIEW v AS SELECT id FROM a WHERE id > 0; "
+        "CREATE MATERIALIZED VIEW m AS SELECT id FROM a"
+    )
+    found = {query.name: query for query in opened().written_queries()}
+    assert set(found) == {"v", "m"} and found["v"].schema == "public"
+    assert "WHERE (id > 0)" in " ".join(found["v"].text.split())
