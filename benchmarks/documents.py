@@ -12,11 +12,12 @@ import json
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from coset.environment.configuration import load_environment
-from coset.evidence.documents.governing import governing_documents
+from coset.evidence.documents.rules import DEFINITION
 from coset.state import EvidenceState
 from coset.state.names import names_of
 
@@ -47,7 +48,7 @@ def governing(state: EvidenceState, questions: list[dict]) -> None:
     right = wanted = whole = shown = 0
     for question in questions:
         tables = [reference for name in question["tables"] for reference in names.find(name)[:1]]
-        found = {each.document.rsplit("/", 1)[-1] for each in governing_documents(state, tables)}
+        found = {document.rsplit("/", 1)[-1] for document in governing_documents(state, tables)}
         missing = set(question["documents"]) - found
         right, wanted = right + len(question["documents"]) - len(missing), wanted + len(question["documents"])
         whole, shown = whole + (not missing), shown + len(found)
@@ -57,6 +58,31 @@ def governing(state: EvidenceState, questions: list[dict]) -> None:
         f"governing documents from gold tables: {right} of {wanted} ({right / wanted:.3f}); all of them for {whole} of "
         f"{len(questions)} questions; {shown / len(questions):.1f} of {len(documents)} documents named a question"
     )
+
+
+LEAST_TERMS = 3
+"""Definitions that make a document a glossary, if they are at least half of its rules."""
+
+
+def governing_documents(state: EvidenceState, tables: Sequence[str]) -> set[str]:
+    """The documents in force that have rules for every figure, define words, or name one of the tables, a column of
+    one, or their source."""
+    found: set[str] = set()
+    rules: dict[str, list[bool]] = defaultdict(list)
+    for row in state.rows("SELECT section_reference, text, scope FROM rules WHERE status = 'current'"):
+        document = row["section_reference"].rsplit("#", 1)[0]
+        rules[document].append(DEFINITION.match(row["text"]) is not None)
+        found |= {document} if row["scope"] == "general" else set()
+    found |= {document for document, defines in rules.items() if sum(defines) >= max(LEAST_TERMS, len(defines) / 2)}
+    sources = {table.split("/", 1)[0].strip('"') for table in tables}
+    for row in state.rows("SELECT DISTINCT section_reference, target_reference, how FROM mentions"):
+        target = row["target_reference"]
+        named = any(target == table or target.startswith((f"{table}.", f"{table}#")) for table in tables)
+        if target in sources if row["how"] == "source" else named:
+            found.add(row["section_reference"].rsplit("#", 1)[0])
+    return found & {
+        row["document"] for row in state.rows("SELECT document FROM document_files WHERE status = 'current'")
+    }
 
 
 def cost() -> None:
