@@ -6,8 +6,7 @@ import random
 import string
 from dataclasses import dataclass
 
-from coset.environment.families import find_families
-from coset.environment.family_names import relation_name
+from coset.environment.families import find_families, relation_name
 
 
 @dataclass(frozen=True)

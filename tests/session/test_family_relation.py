@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from coset.environment.configuration import load_environment
-from coset.environment.family_names import naming_column, relation_name
+from coset.environment.families import naming_column, relation_name
 from coset.errors import NotAllowed, UserError
 from coset.session.query_session import QuerySession
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from typing import Any
 
 from coset.answering.quoting import cell, one_line
-from coset.environment.family_names import naming_column, relation_name
+from coset.environment.families import naming_column, relation_name
 from coset.errors import UserError
 from coset.routing.cost import cost
 from coset.routing.sql_names import name, table_name

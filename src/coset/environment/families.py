@@ -20,8 +20,10 @@ from itertools import combinations
 from typing import Literal, Protocol
 
 from coset.environment.copy_names import HINTS, CopyKind, name_hints, words_of
-from coset.environment.family_names import SLOT, relation_name
 
+SLOT = "{}"
+ACROSS_SCHEMAS = f"{SLOT}/"
+"""The pattern of one table in many schemas begins so."""
 SlotKind = Literal["number", "date", "symbol"]
 
 MANY_TABLES = 20
@@ -104,6 +106,25 @@ class _Cluster:
     suffix: str
     by_number: bool
     """Whether the names differ in digits only."""
+
+
+def relation_name(pattern: str) -> str:
+    """`all_tables` for `{}`, `events_all_tables` for `events_{}`, `orders_all_schemas` for `{}/orders`."""
+    if pattern.startswith(ACROSS_SCHEMAS):
+        return f"{pattern.removeprefix(ACROSS_SCHEMAS)}_all_schemas"
+    before, _, after = pattern.partition(SLOT)
+    return "_".join(part for part in (before.rstrip("_-. "), "all_tables", after.lstrip("_-. ")) if part)
+
+
+def naming_column(pattern: str, columns: Iterable[str]) -> str:
+    """The column of the relation that holds the name of the table (or schema) that a row is of."""
+    taken = {column.lower() for column in columns}
+    wanted = "schema_name" if pattern.startswith(ACROSS_SCHEMAS) else "table_name"
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
 
 
 def find_families(tables: Sequence[TableLike]) -> list[Family]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from coset.environment.family_names import ACROSS_SCHEMAS, naming_column, relation_name
+from coset.environment.families import ACROSS_SCHEMAS, naming_column, relation_name
 from coset.errors import UserError
 from coset.identities.inventory import Coordinate
 from coset.readings.words import words_of

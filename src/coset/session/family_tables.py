@@ -9,16 +9,17 @@ what the rows mean.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from coset.environment.catalogue import Catalogue, SourceListing
 from coset.environment.confined_duckdb import confined_connection
-from coset.environment.families import Family, Member, find_families
-from coset.environment.family_names import naming_column, relation_name
+from coset.environment.families import Family, Member, find_families, naming_column, relation_name
 from coset.environment.scan import (
     EVERYTHING,
     Condition,
@@ -34,6 +35,7 @@ from coset.environment.scan import (
 from coset.environment.source import Column, Source, Table
 from coset.errors import LimitReached
 from coset.session.local_tables import in_place
+from coset.session.pushdown import Prepared, Reference
 from coset.session.snapshots import file_type
 from coset.sql_text import identifier, literal
 
@@ -266,3 +268,45 @@ def _column(name: str) -> sge.Expr:
     import sqlglot.expressions as sge
 
     return sge.column(sge.to_identifier(name, quoted=True))
+
+
+class Families:
+    """Those of one session."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._held: dict[str, tuple[SourceListing, FamilyTables]] = {}
+
+    def find(self, parts: tuple[str, ...]) -> tuple[Source, Table] | None:
+        """The family that `source.name` names, with the source that gathers it."""
+        families = self._of(parts[0])
+        table = families.find(parts) if families is not None else None
+        return (families, table) if families is not None and table is not None else None
+
+    def _of(self, name: str) -> FamilyTables | None:
+        listing = next((each for each in self._catalogue.listings.values() if each.name.lower() == name.lower()), None)
+        if listing is None or listing.name not in self._catalogue.sources:
+            return None
+        held = self._held.get(listing.name)
+        if held is None or held[0] is not listing:
+            held = listing, FamilyTables(self._catalogue.sources[listing.name], listing.tables)
+            self._held[listing.name] = held
+        return held[1]
+
+
+def with_few_members(
+    references: list[Reference],
+    lacking: Collection[tuple[str, str, str]],
+    prepare: Callable[[list[Reference]], Prepared],
+) -> list[Reference]:
+    """Of a family that lacks a copy, of which the statement keeps few tables, only those are to be fetched."""
+    whole = [each for each in references if isinstance(each.source, FamilyTables) and each.relation in lacking]
+    if not whole:
+        return references
+    fetched = [dataclasses.replace(each, stays=each.stays or each in whole) for each in references]
+    few = {
+        fetch.relation
+        for fetch in prepare(fetched).fetches
+        if isinstance(fetch.source, FamilyTables) and fetch.source.keeps_few(fetch.table, fetch.scan)
+    }
+    return [dataclasses.replace(each, stays=each.stays or each.relation in few) for each in references]

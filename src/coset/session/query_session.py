@@ -30,7 +30,7 @@ from coset.environment.source import Source, Table
 from coset.errors import NotAllowed, TableVanished
 from coset.session import guard, pivot
 from coset.session.deadline import Deadline
-from coset.session.families import Families, with_few_members
+from coset.session.family_tables import Families, with_few_members
 from coset.session.local_tables import from_copy, from_file, in_place
 from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare, relations_of
 from coset.session.result import Reading, Result, TableUse

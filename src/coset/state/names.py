@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from coset.environment.family_names import relation_name
+from coset.environment.families import relation_name
 from coset.errors import UserError
 
 if TYPE_CHECKING:

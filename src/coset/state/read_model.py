@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
-from coset.environment.family_names import relation_name
+from coset.environment.families import relation_name
 from coset.state.evidence_state import EvidenceState, Note
 from coset.state.names import Names, names_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coset.environment.family_names import naming_column, relation_name
+from coset.environment.families import naming_column, relation_name
 from coset.state import EvidenceState
 
 
