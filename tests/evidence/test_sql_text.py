@@ -46,6 +46,7 @@ def test_mysql_has_its_own_quotes() -> None:
 
 def test_a_source_whose_name_holds_an_underscore_is_not_taken_for_another(tmp_path) -> None:
     with EvidenceState.open(tmp_path) as state:
+        state.connection.execute("INSERT INTO sources (source) VALUES ('a_b'), ('axb')")
         state.connection.execute(
             "INSERT INTO diagnostics (column_reference, id, kind) "
             "VALUES ('a_b/t.c', '1', 'padded'), ('axb/t.c', '2', 'padded')"
