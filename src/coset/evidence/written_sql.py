@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -331,9 +331,3 @@ def _use_row(reference: str, source: str, use: SqlUse) -> dict[str, Any]:
         "statement": reference, "source": source, "kind": use.kind, "columns": list(use.columns),
         "others": list(use.others), "text": use.text, "name": use.name,
     }  # fmt: skip
-
-
-def joins_written(state: EvidenceState) -> Iterable[tuple[tuple[str, ...], tuple[str, ...], str]]:
-    """The joins that people wrote: columns, other columns, and how they wrote it."""
-    for row in state.rows("SELECT columns, others, text FROM sql_uses WHERE kind = 'join' ORDER BY ALL"):
-        yield tuple(row["columns"]), tuple(row["others"]), row["text"]
