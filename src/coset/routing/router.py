@@ -23,6 +23,7 @@ from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
 from coset.routing.blending import Context, blended
 from coset.routing.budgets import DETAILS, OPENED, Budget
 from coset.routing.choice import ChoiceSettings, Selection, choose
+from coset.routing.coverage import Vocabulary, role_words, without_chance
 from coset.routing.explanation import Explanation
 from coset.routing.index import RoutingIndex, Vectors
 from coset.routing.index_store import load_index
@@ -33,7 +34,6 @@ from coset.routing.question import encode_question
 from coset.routing.ranking_features import candidates
 from coset.routing.recover import sections_of
 from coset.routing.request import Anchor, Demand
-from coset.routing.spoken_of import Vocabulary, role_words, without_chance
 from coset.routing.view import EvidenceView
 from coset.routing.view_builder import in_order_of_score, opened, view_of
 from coset.routing.word_index import stems_of
@@ -178,8 +178,8 @@ class Router:
             self._read()
         found = look_up(question, self.anchors, self.session)
         encoded = encode_question(question, self.model.encoder)
-        spoken = self.vocabulary.spoken_of(encoded.whole, found.words, found.absent)
-        found = replace(found, anchors=without_chance(found.anchors, spoken.unfound))
+        covered = self.vocabulary.coverage(encoded.whole, found.words, found.absent)
+        found = replace(found, anchors=without_chance(found.anchors, covered.unfound))
         demand = self.model.queries.demand_of(encoded.whole)
         ranked_by = demand if self.model.ranks_by_demand else None
         ranking = self.model.ranker.rank(candidates(encoded, ranked_by, found.anchors, self.index), self.index)
@@ -206,8 +206,8 @@ class Router:
             columns[reference] = max(columns.get(reference, 0.0), WRITTEN * share)
         ordered = tuple(self.index.tables[number] for number in order[:ORDERED])
         passages = tuple(reference for reference, *_ in hits.passages)
-        unfound = tuple(phrase for phrase in spoken.told if not self.lexical.knows(phrase))
-        nearness = spoken.strength if self._says_something(question) else 0.0
+        unfound = tuple(phrase for phrase in covered.told if not self.lexical.knows(phrase))
+        nearness = covered.strength if self._says_something(question) else 0.0
         scores = Scores(tables, columns, ordered, passages, nearness, unfound, found.unread)
         anchors = in_order_of_score(found.anchors)
         selection = choose(demand, anchors, scores, self.objects, self.inventory, self.settings)

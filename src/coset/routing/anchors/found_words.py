@@ -2,7 +2,7 @@
 
 In: a question being looked up, and all its sightings. Out: one `FoundWord` for each word that tells something.
 Words that questions of any data have (`earned`, `common`, `opened`) are left out: that nothing is called so says
-nothing. Knows no vectors; likeness of meaning is for `spoken_of` to see.
+nothing. Knows no vectors; likeness of meaning is for `coverage` to see.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ from view_company import company, inventory
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE
 from coset.identities.text_encoder import TextEncoder
 from coset.routing.anchors import AnchorIndex, look_up
+from coset.routing.coverage import Coverage, Vocabulary, role_words
 from coset.routing.index_store import load_index, store_vectors
 from coset.routing.model import ENCODER_FILE, shipped_folder
 from coset.routing.question import encode_question
-from coset.routing.spoken_of import SpokenOf, Vocabulary, role_words
 from coset.state import EvidenceState
 
 pytestmark = pytest.mark.skipif(
@@ -32,8 +32,8 @@ def asked():
     played = frozenset({("entity", "customer"), ("entity", "order"), ("attribute", "amount")})
     vocabulary = Vocabulary(index, encoder, role_words(inventory(), played))
 
-    def ask(question: str) -> SpokenOf:
-        return vocabulary.spoken_of(encode_question(question, encoder).whole, look_up(question, anchors).words)
+    def ask(question: str) -> Coverage:
+        return vocabulary.coverage(encode_question(question, encoder).whole, look_up(question, anchors).words)
 
     return ask
 

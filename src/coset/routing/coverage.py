@@ -1,7 +1,7 @@
-"""What a question speaks of that nothing here speaks of, and whether anything here does.
+"""How much of a question is covered by what is here: the words that nothing is like, and one number for the whole.
 
 In: the telling words of a question with how well each was found by name and value; the vectors of tables and columns;
-the roles that are played here. Out: `SpokenOf`: the words that nothing was found for, and one number for how much of
+the roles that are played here. Out: `Coverage`: the words that nothing was found for, and one number for how much of
 the question was found. A word is found by a name, a held value, a date, a role that something plays (`client` where
 something is a customer's), or by a likeness of meaning to some table or column. A likeness is kept for each word, so
 that it is computed once for a state. Long texts are not looked into for plain words: that is said where it matters.
@@ -34,7 +34,7 @@ KEPT_WORDS = 50_000
 
 
 @dataclass(frozen=True)
-class SpokenOf:
+class Coverage:
     """`unfound` are phrases of the question as it has them; `strength` is how near it and its words are."""
 
     unfound: tuple[str, ...]
@@ -53,7 +53,7 @@ class Vocabulary:
     """Stems of the words that name a role which something here plays."""
     _likeness: dict[str, float] = field(default_factory=dict)
 
-    def spoken_of(self, whole: Vectors, words: Sequence[FoundWord], absent: Sequence[FoundWord] = ()) -> SpokenOf:
+    def coverage(self, whole: Vectors, words: Sequence[FoundWord], absent: Sequence[FoundWord] = ()) -> Coverage:
         """`absent` are words for a state of something that is named here, and dates, that nothing was found for."""
         open_words = [word for word in words if not word.is_found]
         self._learn([word.normal for word in open_words])
@@ -63,10 +63,10 @@ class Vocabulary:
         told = _phrases(sorted([*weak, *absent], key=lambda word: word.place))
         nearness = self._nearness(whole)
         if nearness is None:
-            return SpokenOf(_phrases(unfound), None, told)
+            return Coverage(_phrases(unfound), None, told)
         found = list(strengths.values()) or [0.0]
         # One word that is found by chance lifts the best, not the mean; one rare word among found ones the reverse.
-        return SpokenOf(_phrases(unfound), nearness + (max(found) + sum(found) / len(found)) / 2, told)
+        return Coverage(_phrases(unfound), nearness + (max(found) + sum(found) / len(found)) / 2, told)
 
     def _strength(self, word: FoundWord) -> float:
         played = PLAYED if stem(word.normal) in self.roles else 0.0
