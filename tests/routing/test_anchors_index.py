@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.routing.anchors import AnchorIndex, find_anchors
+from coset.routing.anchors.code_labels import label_pairs, listed_pairs
 from coset.routing.anchors.hashed_texts import HashedTexts, Words, hashes_of, joined_hashes, sums_of
-from coset.routing.anchors.label_texts import label_pairs, listed_pairs
-from coset.routing.anchors.spelling import Spelling
-from coset.routing.anchors.text_forms import normalised, stem
+from coset.routing.anchors.spelling import Spelling, normalised, stem
 
 WORDS = st.text(alphabet=string.ascii_lowercase + "äöé你", min_size=1, max_size=12)
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coset.routing.anchors.held_values import HeldValues
-from coset.routing.anchors.text_forms import normalised
-from coset.routing.anchors.variants import slips, variants_of
+from coset.routing.anchors.match_values import slips, variants_of
+from coset.routing.anchors.spelling import normalised
+from coset.routing.anchors.stored import HeldValues
 
 LANGUAGES = ["English", " Eng.", "Eng.", "EEng.", "Egnlish", "Engl.", "French", "Fre.", "Finnish", "E.", "Spanish"]
 

@@ -17,9 +17,8 @@ import numpy as np
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.text_encoder import TextEncoder
 from coset.readings.words import singular
-from coset.routing.anchors.found_words import FoundWord
-from coset.routing.anchors.match_texts import SAID
-from coset.routing.anchors.text_forms import normalised, stem
+from coset.routing.anchors.match_texts import SAID, FoundWord
+from coset.routing.anchors.spelling import normalised, stem
 from coset.routing.index import RoutingIndex, Vectors
 from coset.routing.request import Anchor
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from coset.routing.anchor_text import anchor_line, places_of
 from coset.routing.data_as_text import one_line
 from coset.routing.request import Anchor
 from coset.routing.view import EvidenceView
 from coset.routing.view_json import view_values
+from coset.routing.view_text import anchor_line, places_of
 
 
 @dataclass(frozen=True)

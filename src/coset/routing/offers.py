@@ -15,7 +15,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from coset.evidence.column_expressions import column_kind
-from coset.routing.anchor_text import ANCHORS, anchor_line, inner_place
 from coset.routing.choice import Pick
 from coset.routing.cost import lines_cost
 from coset.routing.details import FEW, Depth
@@ -24,7 +23,7 @@ from coset.routing.join_plan import LEAST_CONFIDENCE, NOT_IN_SQL
 from coset.routing.objects_of_state import StateObjects
 from coset.routing.passages import passages_for
 from coset.routing.view import Why
-from coset.routing.view_text import passage_lines
+from coset.routing.view_text import ANCHORS, anchor_line, inner_place, passage_lines
 
 if TYPE_CHECKING:
     from coset.routing.view_builder import ViewBuilder

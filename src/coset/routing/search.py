@@ -12,7 +12,7 @@ import math
 import re
 
 from coset.errors import UserError
-from coset.routing.anchors.text_forms import stem
+from coset.routing.anchors.spelling import stem
 from coset.routing.budgets import RECOVERED
 from coset.routing.data_as_text import literal, one_line
 from coset.routing.objects_of_state import StateObjects

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 
 from coset.errors import UserError
 from coset.identities.inventory import Inventory
-from coset.routing.anchor_text import ANCHORS, anchor_line, unfound_lines
 from coset.routing.budgets import Budget
 from coset.routing.choice import ChoiceSettings, Pick, Selection, choose
 from coset.routing.cost import lines_cost
@@ -30,7 +29,9 @@ from coset.routing.request import Anchor, Demand, Ranked
 from coset.routing.view import DirectoryEntry, EvidenceView, LeftOut, Passage, ViewRule
 from coset.routing.view_parts import ViewParts
 from coset.routing.view_text import (
+    ANCHORS,
     LIKELY,
+    anchor_line,
     apart_line,
     details_lines,
     directory_lines,
@@ -38,6 +39,7 @@ from coset.routing.view_text import (
     passage_lines,
     prefix_lines,
     source_lines,
+    unfound_lines,
 )
 
 COVERING, CONNECTING, COMPETING, WIDENING = 0.25, 0.3, 0.35, 0.7

@@ -16,7 +16,7 @@ from coset.answering.offline.lexicon import CODE_WORDS, COUNT_WORDS, QUANTITIES,
 from coset.evidence.column_expressions import column_kind
 from coset.identities.inventory import Coordinate, Inventory, Lexicon
 from coset.readings.words import singular
-from coset.routing.anchors.text_forms import in_full, plain_words, shortened, stem
+from coset.routing.anchors.spelling import in_full, plain_words, shortened, stem
 from coset.routing.facts import ColumnFacts, RelationFacts, TableFacts
 from coset.routing.join_plan import NOT_IN_SQL, weight
 from coset.routing.objects_of_state import StateObjects

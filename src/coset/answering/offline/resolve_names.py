@@ -13,7 +13,7 @@ from coset.answering.offline.expressions import holds_numbers
 from coset.answering.offline.parse_conditions import Slots
 from coset.answering.offline.plan import NotSure, Output
 from coset.answering.offline.tokenize import Chunk
-from coset.routing.anchors.text_forms import normalised
+from coset.routing.anchors.spelling import normalised
 from coset.routing.facts import ColumnFacts, TableFacts
 
 Doubt = str

@@ -17,13 +17,12 @@ from coset.answering.offline.plan import NotSure
 from coset.answering.offline.tokenize import Chunk, StoredValue, Words
 from coset.readings.words import singular
 from coset.routing.anchors.index import AnchorIndex
-from coset.routing.anchors.match_codes import code_sightings
+from coset.routing.anchors.indexed_columns import SearchSettings
 from coset.routing.anchors.match_names import name_sightings
-from coset.routing.anchors.match_values import value_sightings
+from coset.routing.anchors.match_texts import search_sources
+from coset.routing.anchors.match_values import code_sightings, value_sightings
 from coset.routing.anchors.phrases import ReadQuestion, Word, read_question
-from coset.routing.anchors.settings import SearchSettings
 from coset.routing.anchors.sightings import Lookup, Sighting
-from coset.routing.anchors.source_search import search_sources
 from coset.session.query_session import QuerySession
 
 LONGEST_NAME = 6

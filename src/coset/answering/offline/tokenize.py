@@ -15,7 +15,7 @@ from coset.answering.offline.plan import NotSure
 from coset.readings.words import singular
 from coset.routing.anchors.dates import DateRange
 from coset.routing.anchors.phrases import Phrase, ReadQuestion, Word
-from coset.routing.anchors.text_forms import normalised, plain_words
+from coset.routing.anchors.spelling import normalised, plain_words
 
 Kind = Literal["operator", "table", "column", "source", "value", "number", "date", "hint"]
 """A hint is a word of the same stem as a name (`opened`, of `opening_year`): it must fit what was understood."""

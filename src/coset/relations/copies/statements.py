@@ -37,7 +37,7 @@ class Spoken:
     retired: Mapping[str, str]
 
 
-def coverage(texts: Iterable[str], tables: Sequence[tuple[str, str]]) -> Spoken:
+def spoken_of(texts: Iterable[str], tables: Sequence[tuple[str, str]]) -> Spoken:
     """`tables`: pairs of a reference and the name under which a text would speak of it."""
     by_name: dict[str, list[str]] = {}
     for reference, name in tables:

@@ -6,9 +6,9 @@
 
 from coset.routing.anchors.find import FoundAnchors, find_anchors, look_up
 from coset.routing.anchors.index import AnchorIndex
+from coset.routing.anchors.indexed_columns import SearchSettings, ValueIndexSettings
+from coset.routing.anchors.match_texts import NotSearched
 from coset.routing.anchors.phrases import Phrase, phrases_of
-from coset.routing.anchors.settings import SearchSettings, ValueIndexSettings
-from coset.routing.anchors.source_search import NotSearched
 from coset.routing.anchors.value_index import ValueIndexSummary, build_value_index
 
 __all__ = [

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coset.routing.anchors.choose import choose
-from coset.routing.anchors.found_words import FoundWord, found_words, unfound_dates, unfound_states
 from coset.routing.anchors.index import AnchorIndex
-from coset.routing.anchors.match_codes import code_sightings, document_sightings
+from coset.routing.anchors.indexed_columns import SearchSettings
 from coset.routing.anchors.match_names import name_sightings
-from coset.routing.anchors.match_ranges import range_sightings
-from coset.routing.anchors.match_texts import text_sightings
-from coset.routing.anchors.match_values import value_sightings
+from coset.routing.anchors.match_texts import (
+    FoundWord,
+    NotSearched,
+    found_words,
+    search_sources,
+    text_sightings,
+    unfound_dates,
+    unfound_states,
+)
+from coset.routing.anchors.match_values import code_sightings, document_sightings, range_sightings, value_sightings
 from coset.routing.anchors.phrases import Phrase, read_question
-from coset.routing.anchors.settings import SearchSettings
-from coset.routing.anchors.sightings import Lookup
-from coset.routing.anchors.source_search import NotSearched, search_sources
+from coset.routing.anchors.sightings import Lookup, choose
 from coset.routing.request import Anchor
 from coset.session.query_session import QuerySession
 

@@ -1,7 +1,7 @@
-"""Which columns, nested paths and facets have values worth finding, and what the state already knows of them.
+"""Which columns' values are held for linking, and reading them from their sources.
 
-In: tables of an evidence state. Out: one `IndexedColumn` for each text-like object with the values at hand, whether
-these are all, and why not. Decides what may be held: nothing of personal data, nothing of schema-only sources.
+In: a state and a session. Out: columns with how their values are treated (held, searched at the source, withheld), and
+the values of those that are held. Personal columns and schema-only sources are withheld.
 """
 
 from __future__ import annotations
@@ -12,11 +12,47 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from coset.errors import CosetError
 from coset.evidence.column_expressions import SHOWN_CHARACTERS, column_kind
 from coset.evidence.personal import personal_data
-from coset.routing.anchors.settings import ValueIndexSettings
+from coset.session.query_session import QuerySession, stays_at_source
 from coset.sql_text import identifier
 from coset.state import EvidenceState
+
+
+@dataclass(frozen=True)
+class ValueIndexSettings:
+    """Bounds of the value index. What is not held because of one is marked so, and searched at its source."""
+
+    most_values: int = 10_000
+    """A column of more distinct values is searched at its source on demand."""
+    most_in_all: int = 3_000_000
+    """With very many columns the bound of each goes down to its share of so many, but not below `fewest_values`."""
+    fewest_values: int = 200
+    longest_value: int = 120
+    """A longer value is not held: nobody writes it into a question whole."""
+    longest_mean: float = 80.0
+    """A column whose values are longer on average is prose."""
+    most_codes: int = 2_000
+    """A pair of columns with more values is no dictionary of codes."""
+    table_seconds: float = 30.0
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Bounds of one question's search at the sources."""
+
+    most_anchors: int = 40
+    most_columns: int = 24
+    """So many columns are asked, those that fit the question best first."""
+    most_phrases: int = 12
+    seconds: float = 3.0
+    text_seconds: float = 10.0
+    """For the long texts that names are counted in. Rows and columns bound that work first, so that a busy machine does
+    not change what is found."""
+    personal: bool = True
+    """Whether columns of personal data may be asked for what the question itself says. Nothing of them is kept."""
+
 
 Status = Literal["held", "searched", "partly", "prose", "personal", "schema only"]
 """held: all values; searched: the rest at the source on demand; partly: some, and no more can be had."""
@@ -183,3 +219,95 @@ def _unread(column: IndexedColumn, table: Mapping[str, Any], settings: ValueInde
         column.status = "partly"
         column.reason = column.reason or "its values were not read"
     return column
+
+
+COLUMNS_AT_ONCE = 20
+
+
+def sql_name(table: Mapping[str, Any]) -> str:
+    """What to write after FROM."""
+    parts = (table["source"], table["schema_name"], table["name"])
+    return ".".join(identifier(part) for part in parts if part is not None)
+
+
+def stays(session: QuerySession, table: Mapping[str, Any]) -> bool:
+    """Whether the table's rows stay at their source: then only what a source can compute is asked of it."""
+    parts = tuple(part for part in (table["source"], table["schema_name"], table["name"]) if part is not None)
+    return stays_at_source(*session.catalogue.find(parts))
+
+
+def complete_from_source(
+    session: QuerySession,
+    table: Mapping[str, Any],
+    columns: Sequence[IndexedColumn],
+    settings: ValueIndexSettings,
+) -> list[str]:
+    """Complete the columns that want it, in place; answers with what went wrong."""
+    wanted = [column for column in columns if column.wanted]
+    if not wanted:
+        return []
+    try:
+        remote = stays(session, table)
+    except CosetError as error:
+        return _not_read(wanted, str(error))
+    if remote:
+        for column in wanted:
+            if column.kind != "column":
+                column.reason = "it is computed from a column that stays at its source"
+        wanted = [column for column in wanted if column.kind == "column"]
+    at_once = 1 if remote else COLUMNS_AT_ONCE
+    problems = []
+    for first in range(0, len(wanted), at_once):
+        problems += _read(session, table, wanted[first : first + at_once], settings)
+    return problems
+
+
+def _read(
+    session: QuerySession, table: Mapping[str, Any], columns: Sequence[IndexedColumn], settings: ValueIndexSettings
+) -> list[str]:
+    most = settings.most_values + 1
+    relation = sql_name(table)
+    parts = [_distinct(column, relation, most) for column in columns]
+    if len(parts) == 1:
+        text = f"SELECT 0 AS place, value FROM ({parts[0]})"
+    else:
+        text = " UNION ALL ".join(f"SELECT {place} AS place, value FROM ({part})" for place, part in enumerate(parts))
+    try:
+        result = session.sql(text, max_rows=most * len(columns), seconds=settings.table_seconds)
+    except CosetError as error:
+        if len(columns) == 1:
+            return _not_read(columns, str(error))
+        return [problem for column in columns for problem in _read(session, table, [column], settings)]
+    if result.truncated and len(columns) > 1:
+        return [problem for column in columns for problem in _read(session, table, [column], settings)]
+    found: list[set[str]] = [set() for _ in columns]
+    for place, value in result.rows():
+        if value is not None:
+            found[place].add(str(value))
+    for column, values in zip(columns, found, strict=True):
+        _complete(column, values, result.truncated, settings)
+    return []
+
+
+def _complete(column: IndexedColumn, values: set[str], truncated: bool, settings: ValueIndexSettings) -> None:
+    if truncated or len(values) > settings.most_values:
+        column.reason = f"it has more than {settings.most_values:,} distinct values"
+        return
+    column.distinct = len(values)
+    column.values = values
+    column.status, column.reason = "held", ""
+
+
+def _distinct(column: IndexedColumn, relation: str, most: int) -> str:
+    """A column's distinct values, one more than the bound. A plain column is asked for as it is, so that its source
+    can answer."""
+    if column.kind == "column":
+        return f"SELECT DISTINCT {column.expression} AS value FROM {relation} LIMIT {most}"
+    expression = f"unnest({column.expression})" if column.is_list else column.expression
+    return f"SELECT DISTINCT value FROM (SELECT {expression} AS value FROM {relation}) LIMIT {most}"
+
+
+def _not_read(columns: Sequence[IndexedColumn], problem: str) -> list[str]:
+    for column in columns:
+        column.reason = "its values could not be read"
+    return [problem]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from coset.readings.words import singular
 from coset.routing.anchors.hashed_texts import Postings, Rows, hashes_of, weight_of_one
-from coset.routing.anchors.named_objects import KIND_WEIGHTS, ORIGIN_WEIGHTS, Form, NamedObjects
 from coset.routing.anchors.phrases import Phrase
 from coset.routing.anchors.sightings import Lookup, Sighting, rarity
-from coset.routing.anchors.text_forms import ASKING_WORDS, in_full, stem
+from coset.routing.anchors.spelling import ASKING_WORDS, in_full, stem
+from coset.routing.anchors.stored import KIND_WEIGHTS, ORIGIN_WEIGHTS, Form, NamedObjects
 from coset.routing.request import AnchorMatch
 
 STRENGTH: dict[Form, float] = {

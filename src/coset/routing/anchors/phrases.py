@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from coset.errors import UserError
-from coset.routing.anchors.dates import DateRange, date_ranges
-from coset.routing.anchors.quantities import Quantity, quantities
-from coset.routing.anchors.text_forms import STOP_WORDS, normalised
+from coset.routing.anchors.dates import DateRange, Quantity, date_ranges, quantities
+from coset.routing.anchors.spelling import STOP_WORDS, normalised
 
 MOST_CHARACTERS = 8_000
 MOST_WORDS = 6

@@ -14,10 +14,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from coset.routing.anchors.code_labels import CodeLabel, document_labels, list_labels, table_labels
-from coset.routing.anchors.indexed_columns import IndexedColumn, columns_of
-from coset.routing.anchors.reading_values import complete_from_source
-from coset.routing.anchors.settings import ValueIndexSettings
-from coset.routing.anchors.text_forms import normalised
+from coset.routing.anchors.indexed_columns import IndexedColumn, ValueIndexSettings, columns_of, complete_from_source
+from coset.routing.anchors.spelling import normalised
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 

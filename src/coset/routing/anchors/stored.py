@@ -1,24 +1,23 @@
-"""Everything of an environment that has a name: sources, tables, columns, nested paths, facets; found by its name.
+"""What an environment holds for linking: names of its objects, values of its columns, ranges of its numbers and dates.
 
-In: objects with their names, labels and descriptions. Out: for keys of a question, the names that are equal to one in
-some form, the objects that bear a name, and how much of a name or description the question's words cover.
-Holds arrays; knows neither a state nor a question.
-
-Names share their words, so the forms of a name are not written out: each word is brought into its forms once, and the
-hash of a name in a form is made from those of its words.
+In: names, values and ranges as the state has them. Out: structures that find the bearers of a phrase at once. Knows no
+question.
 """
 
 from __future__ import annotations
 
+import datetime
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coset.readings.words import singular
+from coset.routing.anchors.dates import DateRange
 from coset.routing.anchors.hashed_texts import (
     HashedTexts,
     Hashes,
@@ -29,8 +28,9 @@ from coset.routing.anchors.hashed_texts import (
     joined_hashes,
     sums_of,
     weight_of,
+    weight_of_one,
 )
-from coset.routing.anchors.text_forms import STOP_WORDS, in_full, normalised, plain_words, stem
+from coset.routing.anchors.spelling import STOP_WORDS, in_full, normalised, plain_words, stem
 
 ObjectKind = Literal["source", "table", "column", "path", "facet"]
 Form = Literal["plain", "singular", "compact", "in full", "stem", "initials"]
@@ -172,3 +172,133 @@ class NamedObjects:
 def _joined(words: list[str], flat: Rows, per_name: Rows, separator: str = " ") -> Hashes:
     sums, lengths = sums_of(words)
     return joined_hashes(sums[flat], lengths[flat], per_name, separator)
+
+
+MOST_ROWS = 256
+"""Of a value that more objects hold, so many are looked at: it is weak in any case."""
+RARE = 48
+"""A word that more values hold does not lead to any of them."""
+MOST_WORDS = 12
+"""A longer value is never found by some of its words."""
+
+
+class HeldValues:
+    """Values by row."""
+
+    def __init__(self, objects: Rows, values: Any, normal: Any) -> None:
+        """`values` and `normal` are Arrow arrays of strings, `objects` the numbers of those that hold them."""
+        self.objects = objects
+        self._values = values
+        self.normal = HashedTexts(normal)
+        self.words = Words(self.normal)
+        self._weights = self.words.weights()
+        self._totals = np.bincount(self.words.row_of, self._weights, minlength=self.normal.count)
+        fitting = (self.words.per_text > 1) & (self.words.per_text <= MOST_WORDS)
+        self._totals = np.where(fitting, self._totals, np.inf)
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def value(self, row: int) -> str:
+        return str(self._values[row].as_py())
+
+    def equal(self, keys: list[str], hashes: Hashes) -> list[tuple[int, Rows, int]]:
+        """(number of the key, rows of values with that form, how many there are in all)."""
+        places = self.normal.whole.places(hashes)
+        found = []
+        for number in (places >= 0).nonzero()[0].tolist():
+            place = int(places[number])
+            rows = self.normal.whole.rows(place, MOST_ROWS)
+            # A hash in common is not yet a text in common; equal hashes lie together, so one row tells.
+            if self.normal.text(int(rows[0])) == keys[number]:
+                found.append((number, rows, self.normal.whole.count(place)))
+        return found
+
+    def covered(self, words: list[str], places: Rows, least: float, most: int) -> list[tuple[int, float]]:
+        """(row, share) of longer values of which the words make up the share, by weight, the best first. `places` are
+        those of the telling words among the words of the values, or -1."""
+        sums: dict[int, float] = {}
+        for place in set(places[places >= 0].tolist()):
+            count = self.words.postings.count(place)
+            if count <= RARE:
+                weight = weight_of_one(count)
+                for row in dict.fromkeys(self.words.rows(place).tolist()):
+                    sums[row] = sums.get(row, 0.0) + weight
+        if not sums:
+            return []
+        together = np.array(sorted(sums))
+        # What common words add is not known here: a candidate needs half of the share by its rare words alone.
+        shares = np.array([sums[row] for row in together.tolist()]) / self._totals[together]
+        likely = np.flatnonzero(shares >= least / 2)
+        likely = likely[np.lexsort((together[likely], -shares[likely]))][:most]
+        known = set(words)
+        found = [(row, self._share(row, known)) for row in together[likely].tolist()]
+        return sorted((each for each in found if each[1] >= least), key=lambda each: (-each[1], each[0]))
+
+    def _share(self, row: int, known: set[str]) -> float:
+        """The share exactly: the words are compared as texts."""
+        first = int(np.searchsorted(self.words.begins, self.normal.offsets[row]))
+        written = self.normal.text(row).split()
+        weights = self._weights[first : first + len(written)].tolist()
+        matched = sum(weight for word, weight in zip(written, weights, strict=True) if word in known)
+        return float(matched / sum(weights))
+
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass
+class RangeList:
+    """Ranges as they are collected: (object, low, high); days are ordinals."""
+
+    numbers: list[tuple[int, float, float]] = field(default_factory=list)
+    keys: set[int] = field(default_factory=set)
+    """Objects whose numbers are ids: whole, and different in every row."""
+    days: list[tuple[int, float, float]] = field(default_factory=list)
+    unknown_days: list[int] = field(default_factory=list)
+    """Objects that hold times in a form whose extremes are not known."""
+    years: set[int] = field(default_factory=set)
+
+
+class Ranges:
+    def __init__(self, found: RangeList) -> None:
+        self.number_objects, self._low, self._high = _arrays(found.numbers)
+        self.keys, self.years = frozenset(found.keys), frozenset(found.years)
+        self._is_key = np.isin(self.number_objects, sorted(found.keys))
+        unknown = [(number, -np.inf, np.inf) for number in found.unknown_days]
+        self.day_objects, self._first, self._last = _arrays([*found.days, *unknown])
+        self._number_place = {int(number): place for place, number in enumerate(self.number_objects)}
+        self._day_place = {int(number): place for place, number in enumerate(self.day_objects)}
+
+    def keys_with(self, value: float) -> Rows:
+        """The id columns whose range holds the number."""
+        return self.number_objects[self._is_key & (self._low <= value) & (value <= self._high)]
+
+    def holds_number(self, number: int, value: float) -> bool:
+        """Whether an object holds numbers and its range holds this one."""
+        place = self._number_place.get(number)
+        return place is not None and bool(self._low[place] <= value <= self._high[place])
+
+    def overlapping(self, dates: DateRange) -> Rows:
+        """The objects whose times overlap the span; those of unknown extremes are the last."""
+        first = _ordinal(dates.first, -np.inf)
+        last = _ordinal(dates.last, np.inf)
+        return self.day_objects[(self._first <= last) & (self._last >= first)]
+
+    def span_of(self, number: int) -> str:
+        """The extremes of an object that holds times, in words; empty when they are not known."""
+        place = self._day_place[number]
+        low, high = float(self._first[place]), float(self._last[place])
+        if not math.isfinite(low):
+            return ""
+        days = [datetime.date.fromordinal(int(day)) for day in (low, high)]
+        return f"{days[0].year} to {days[1].year}" if number in self.years else f"{days[0]} to {days[1]}"
+
+
+def _ordinal(day: datetime.date | None, otherwise: float) -> float:
+    return otherwise if day is None else float(day.toordinal())
+
+
+def _arrays(found: list[tuple[int, float, float]]) -> tuple[Rows, Numbers, Numbers]:
+    objects = np.asarray([number for number, _, _ in found], dtype=np.int64)
+    return objects, np.asarray([low for _, low, _ in found], float), np.asarray([high for _, _, high in found], float)
