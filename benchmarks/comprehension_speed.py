@@ -23,6 +23,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,7 +120,9 @@ def comprehend_by_stage(folder: Path) -> dict[str, float]:
 
         return Stage(stage.what, run)
 
-    comprehend(load_environment(folder), Settings(spread=here), stages=[timed(stage) for stage in STAGES])
+    summary = comprehend(load_environment(folder), Settings(spread=here), stages=[timed(stage) for stage in STAGES])
+    for name, problem in summary.all_problems:
+        print(f"{name}: {problem}")
     return spent
 
 
@@ -148,8 +151,8 @@ def summarize_environment(folder: Path) -> tuple[int, float]:
 
 def in_process(work: Callable, *arguments: object):
     """Runs `work` in a fresh process, so that its peak memory is its own."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(work, arguments)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(work, *arguments).result()
 
 
 def opened(path: Path) -> tuple[duckdb.DuckDBPyConnection, list[ProfiledTable]]:
