@@ -100,12 +100,12 @@ def test_a_table_that_goes_away_while_relating_costs_only_its_own_relations(
     folder = small(tmp_path)
     real = comprehension.relate
 
-    def relate(memory, connection, tables, open_table):
+    def relate(memory, connection, tables, open_table, *others):
         for table in tables:
             if table.reference.table == "parts":
                 (folder / "parts.csv").unlink()
                 open_table(table)
-        return real(memory, connection, tables, open_table)
+        return real(memory, connection, tables, open_table, *others)
 
     monkeypatch.setattr(comprehension, "relate", relate)
     summary = run(folder)
