@@ -35,9 +35,15 @@ def explain(workspace: Workspace, question: str, budget: int = DETAILS, *, direc
 
 
 def open_tables(workspace: Workspace, names: Sequence[str], beside: View | None = None) -> View:
-    """The details of tables that a directory lists, without what the view beside them shows already."""
+    """The details of tables that a directory lists, without what the view beside them shows already. Raises `UserError`
+    with the nearest names where none of them is there."""
     with workspace.routed() as router:
-        return View(router.opened(names, beside=beside.evidence if beside else None))
+        found = router.opened(names, beside=beside.evidence if beside else None)
+    if not found.tables and not found.passages and beside is None:
+        with workspace.objects() as objects:
+            for name in names:
+                reference_of(objects, name)
+    return View(found)
 
 
 def recover(workspace: Workspace, name: str, budget: int = RECOVERED) -> Recovered:
