@@ -29,7 +29,7 @@ MOST_REQUESTS = 3
 """Beside the one that opens."""
 MOST_NOTES = 8
 MOST_OPENED = 16
-MOST_LOOKS = 6
+MOST_LOOKS = 8
 _SELECT = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 RECORDS_TOOL = Tool("records", TOOLS["records"], schema_of(RecordsForm))
 

@@ -37,7 +37,8 @@ does not settle the question, an analyst goes on from your records and the evide
 Call `records`. If a table, code list or document that the directory or a rule names may decide the answer and its \
 details are not shown, or if you must see rows (the texts of codes, spellings) to write the statement, do not guess: \
 call it once with `open` alone: all that you may need, at most 16 of names of tables, columns or documents, words to \
-search by, and SELECT statements to look at rows with. You get what is found, then give your records. Be brief:
+search by, and SELECT statements to look at rows with (8 of these at most; long results are cut, so ask for distinct \
+values or counts). You get what is found, then give your records. Be brief:
 - shape: pin it first. meaning: the question with every term resolved; form: value or row only where there can be but \
 one, otherwise list or table; grain: what one row stands for, as the output column that names it; columns: those asked \
 for and no others; unit and rounding; order, limit, ties.

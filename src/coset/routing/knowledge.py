@@ -17,7 +17,7 @@ from coset.state import EvidenceState
 
 CURRENT = ("", "current")
 MOST_LABELS = 40
-GUESS = 0.3
+GUESS = 0.5
 """A reading of less confidence is no fact."""
 _COPY_WORDS = frozenset(
     [
