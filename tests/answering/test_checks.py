@@ -275,6 +275,8 @@ def test_a_join_that_finds_nothing_fails_and_one_nobody_tested_leaves_doubt(comp
     assert company.one("join loss", nothing).outcome == "failed"
     odd = "SELECT count(*) FROM shop.customers c JOIN trade.companies t ON t.employees = c.balance"
     assert company.one("join loss", odd).outcome == "doubt"
+    kept = company.one("join loss", odd.replace("JOIN", "LEFT JOIN"))
+    assert kept.outcome == "passed" and "outer" in kept.detail
     assert company.one("join loss", "SELECT count(*) FROM shop.orders").outcome == "not applicable"
 
 

@@ -167,6 +167,12 @@ def pairs_of(block: Block) -> Iterator[tuple[str, str, Node]]:
         seen.append(alias)
 
 
+def outer_aliases(block: Block) -> set[str]:
+    """The tables that a LEFT, RIGHT or FULL JOIN adds."""
+    joins = block.select.args.get("joins") or []
+    return {join.this.alias_or_name for join in joins if (join.args.get("side") or "").upper()}
+
+
 def _from(select: Node) -> Node | None:
     clause = select.args.get("from_")
     return clause.this if clause is not None else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coset.answering.checks.examined import CheckResult, Examined, Outcome
-from coset.answering.checks.join_counts import BlockJoins, JoinCount, Side, counted_joins, pairs_of
+from coset.answering.checks.join_counts import BlockJoins, JoinCount, Side, counted_joins, outer_aliases, pairs_of
 from coset.answering.checks.statement import aliases_of, columns_of, name_of_aggregate, origins_in, text_of
 
 JOIN_LOSS = "join loss"
@@ -37,7 +37,11 @@ def check_join_loss(examined: Examined) -> CheckResult:
         return CheckResult(JOIN_LOSS, "not applicable", "the statement joins nothing")
     if counted is None:
         return _by_tested_rates(examined)
-    found = [_judge(examined, count) for each in counted for count in each.joins]
+    found = [
+        _judge(examined, count, count.right.alias in outer_aliases(each.block))
+        for each in counted
+        for count in each.joins
+    ]
     order = {"failed": 0, "doubt": 1, "passed": 2, "not applicable": 3}
     worst = min(found, key=lambda result: order[result.outcome])
     same = [result for result in found if result.outcome == worst.outcome]
@@ -45,7 +49,8 @@ def check_join_loss(examined: Examined) -> CheckResult:
     return CheckResult(JOIN_LOSS, worst.outcome, "; ".join(dict.fromkeys(result.detail for result in same)), references)
 
 
-def _judge(examined: Examined, count: JoinCount) -> CheckResult:
+def _judge(examined: Examined, count: JoinCount, outer: bool) -> CheckResult:
+    """`outer`: a LEFT JOIN and its like, which keeps the rows that find no partner."""
     side, other = watched(count)
     references = (*side.references, *other.references)
     if not side.keyed or not other.keyed:
@@ -68,6 +73,8 @@ def _judge(examined: Examined, count: JoinCount) -> CheckResult:
         return CheckResult(
             JOIN_LOSS, "passed", f"{lost}, as was found when it was tested", (*references, tested.reference)
         )
+    if outer:
+        return CheckResult(JOIN_LOSS, "passed", f"{lost}; they are kept, for the join is an outer one", references)
     if not side.references or not other.references:
         return CheckResult(JOIN_LOSS, "passed", f"{lost}; its key is computed, so no join of it was tested", references)
     return CheckResult(JOIN_LOSS, "doubt", f"{lost}; no better join is known", references)
