@@ -13,6 +13,8 @@ import pytest
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
 from coset.evidence.work import here
+from coset.relations.code_lists import stage as code_lists
+from coset.relations.copies.row_overlap import RowCounter
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 from coset.state import evidence_state as state_module
@@ -110,6 +112,43 @@ def test_a_table_that_goes_away_while_relating_costs_only_its_own_relations(
     monkeypatch.setattr(comprehension, "relate", relate)
     summary = run(folder)
     assert [name for name, _ in summary.problems] == ["shop/parts"] and summary.relations > 0
+
+
+def test_a_table_that_cannot_be_compared_costs_only_its_own_copies_and_code_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "orders.csv").write_text("id,customer\n" + "".join(f"{n},C{n % 20:03}\n" for n in range(200)))
+    for name in ("orders_bak", "orders_old"):
+        (tmp_path / f"{name}.csv").write_bytes((tmp_path / "orders.csv").read_bytes())
+    folder = environment_of(tmp_path, shop=".")
+    real_read, real_parts = RowCounter._read, code_lists.parts_of
+
+    def read(self, table, name):
+        if table.reference.table == "orders_old":
+            raise duckdb.ConversionException("no such day")
+        return real_read(self, table, name)
+
+    def parts_of(connection, table):
+        if table.reference.table == "orders":
+            raise duckdb.ConversionException("no such code")
+        return real_parts(connection, table)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RowCounter, "_read", read)
+        patched.setattr(code_lists, "parts_of", parts_of)
+        summary = run(folder)
+    assert summary.problems == (
+        ("shop/orders_old", "ConversionException: no such day"),
+        ("shop/orders", "ConversionException: no such code"),
+    )
+    assert copies_of(folder) == {"shop/orders_bak": "shop/orders"}
+    assert run(folder).problems == (), "what was passed over is tried again"
+    assert copies_of(folder) == {"shop/orders_bak": "shop/orders", "shop/orders_old": "shop/orders"}
+
+
+def copies_of(folder: Path) -> dict[str, str | None]:
+    with EvidenceState.read(load_environment(folder).state_folder) as state:
+        return {copy.table: copy.original for copy in state.copies()}
 
 
 def test_a_document_that_cannot_be_read_is_named(tmp_path: Path):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import duckdb
 import pytest
 
@@ -19,21 +22,21 @@ ORDERS = (
 )
 
 
+def made(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> JoinableTable:
+    schema, _, table = name.rpartition(".")
+    relation = f'"{name}"'
+    connection.execute(f"CREATE TABLE {relation} AS {query}")
+    columns = connection.execute(f"DESCRIBE {relation}").fetchall()
+    [(rows,)] = connection.execute(f"SELECT count(*) FROM {relation}").fetchall()
+    return JoinableTable(
+        Reference("shop", schema or None, table, ()), relation,
+        tuple(Column(column[0], column[1], column[0], column[1]) for column in columns), rows,
+    )  # fmt: skip
+
+
 def copies_among(tables: dict[str, str], standing: Standing | None = None) -> dict[str, Copy]:
     with duckdb.connect() as connection:
-        joinable = []
-        for name, query in tables.items():
-            schema, _, table = name.rpartition(".")
-            relation = f'"{name}"'
-            connection.execute(f"CREATE TABLE {relation} AS {query}")
-            columns = connection.execute(f"DESCRIBE {relation}").fetchall()
-            [(rows,)] = connection.execute(f"SELECT count(*) FROM {relation}").fetchall()
-            joinable.append(
-                JoinableTable(
-                    Reference("shop", schema or None, table, ()), relation,
-                    tuple(Column(column[0], column[1], column[0], column[1]) for column in columns), rows,
-                )
-            )  # fmt: skip
+        joinable = [made(connection, name, query) for name, query in tables.items()]
         return {copy.table: copy for copy in find_copies(connection, joinable, standing)}
 
 
@@ -114,3 +117,33 @@ def test_what_people_say_wins():
         ("shop/a_bak", "shop/a", "backup"),
         ("shop/d", "shop/c", "archive"),
     ]
+
+
+def test_days_and_numbers_beyond_all_others_are_compared_as_well():
+    extremes = (
+        "SELECT i AS id, 'N' || i AS name, CASE WHEN i % 2 = 0 THEN DATE '5874897-12-31' "
+        "WHEN i % 3 = 0 THEN DATE 'infinity' ELSE DATE '2024-01-01' + i::INTEGER END AS ended, "
+        "CAST('9' || repeat('0', 400) AS BIGNUM) AS huge FROM range(200) t(i)"
+    )
+    found = copies_among({"terms": extremes, "terms_bak": extremes})
+    assert [(copy.table, copy.original) for copy in found.values()] == [("shop/terms_bak", "shop/terms")]
+
+
+def test_a_table_that_cannot_be_compared_is_passed_over_and_named():
+    passed_over: list[str] = []
+
+    @contextmanager
+    def passing_over(name: str) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.Error:
+            passed_over.append(name)
+
+    with duckdb.connect() as connection:
+        tables = [made(connection, name, ORDERS) for name in ("orders", "orders_bak", "orders_gone")]
+        connection.execute('DROP TABLE "orders_gone"')
+        with pytest.raises(duckdb.Error):
+            find_copies(connection, tables)
+        found = find_copies(connection, tables, passing_over=passing_over)
+    assert [(copy.table, copy.original) for copy in found] == [("shop/orders_bak", "shop/orders")]
+    assert passed_over == ["shop/orders_gone"]

@@ -158,7 +158,9 @@ class Run:
         except Cancelled:
             raise
         except Exception as error:
-            self.problems.append((name, _told(error)))
+            problem = name, _told(error)
+            if problem not in self.problems:
+                self.problems.append(problem)
 
 
 @dataclass(frozen=True)
@@ -272,12 +274,15 @@ def find_table_copies(run: Run) -> None:
     fresh = copies_digest(run.environment, run.state)
     if run.state.meta(COPIES_FOUND) == fresh:
         return
-    before = copies_with_originals(run.state)
+    before, known_problems = copies_with_originals(run.state), len(run.problems)
     tables = run.tables
     tables.without_unreadable(
-        lambda: find_and_store_copies(run.environment, run.state, tables.connection, tables.readable, tables.open)
+        lambda: find_and_store_copies(
+            run.environment, run.state, tables.connection, tables.readable, tables.open, run.passing_over
+        )
     )
-    run.state.set_meta(COPIES_FOUND, fresh)
+    if len(run.problems) == known_problems:
+        run.state.set_meta(COPIES_FOUND, fresh)
     if copies_with_originals(run.state) != before:
         run.state.remove_meta(RELATIONS_FOUND)
 
@@ -346,11 +351,14 @@ def find_lists_of_codes(run: Run) -> None:
     fresh = code_lists_digest(run.environment, run.state)
     if run.state.meta(CODE_LISTS_FOUND) == fresh:
         return
-    tables = run.tables
+    tables, known_problems = run.tables, len(run.problems)
     tables.without_unreadable(
-        lambda: find_and_store_code_lists(run.environment, run.state, tables.connection, tables.readable, tables.open)
+        lambda: find_and_store_code_lists(
+            run.environment, run.state, tables.connection, tables.readable, tables.open, run.passing_over
+        )
     )
-    run.state.set_meta(CODE_LISTS_FOUND, fresh)
+    if len(run.problems) == known_problems:
+        run.state.set_meta(CODE_LISTS_FOUND, fresh)
 
 
 def realise_identities(run: Run) -> None:

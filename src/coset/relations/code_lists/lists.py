@@ -8,12 +8,12 @@ here knows which column of which table the codes stand in.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from coset.evidence.column_expressions import column_kind
+from coset.evidence.column_expressions import ColumnKind, column_kind
 from coset.evidence.reading import JoinableTable
 from coset.relations.joins.column_values import NESTED, access, places_inside
 from coset.relations.joins.names import bare_name
@@ -66,19 +66,23 @@ class _Columns:
     end: str | None
 
 
-def parts_of(
-    connection: duckdb.DuckDBPyConnection, table: JoinableTable, opens: Callable[[JoinableTable], None] | None = None
-) -> list[ListPart]:
-    """The parts of a table that may be a code list; none when it is not."""
+def may_be_list(table: JoinableTable) -> bool:
+    """Whether a table is small and has text, without a look at its rows."""
     if not 2 <= table.rows <= MOST_ROWS or not 2 <= len(table.columns) <= MOST_COLUMNS or table.members:
-        return []
+        return False
+    return any(kind in ("text", "enum") for kind in _kinds(table).values())
+
+
+def _kinds(table: JoinableTable) -> dict[str, ColumnKind]:
     columns = [each for column in table.columns for each in (column, *(one for _, one in places_inside(column, 0)))]
-    kinds = {column.name: column_kind(column.type) for column in columns}
-    texts = [name for name, kind in kinds.items() if kind in ("text", "enum")]
-    if not texts:
+    return {column.name: column_kind(column.type) for column in columns}
+
+
+def parts_of(connection: duckdb.DuckDBPyConnection, table: JoinableTable) -> list[ListPart]:
+    """The parts of a table that may be a code list; none when it is not."""
+    if not may_be_list(table):
         return []
-    if opens:
-        opens(table)
+    kinds = _kinds(table)
     names = [name for name, kind in kinds.items() if kind in _READ]
     selected = ", ".join(f"trim(CAST({access(name)} AS VARCHAR))" for name in names)
     rows = connection.execute(f"SELECT {selected} FROM {table.relation} LIMIT {MOST_ROWS}").fetchall()
@@ -102,7 +106,7 @@ def _domain_beside(columns: _Columns, values: dict[str, list[str | None]]) -> st
     return None
 
 
-def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, str]) -> _Columns | None:
+def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind]) -> _Columns | None:
     """What each column of a list is for: by its values, then by its name."""
     language = next((name for name in values if kinds[name] == "text" and _are_languages(values[name])), None)
     dates = [name for name in values if _are_dates(values[name]) and name != language]

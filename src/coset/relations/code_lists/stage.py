@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
 from coset.environment.corrections import load_corrections
 from coset.evidence.reading import JoinableTable
 from coset.relations.code_lists.find import CodeColumn, find_code_lists
-from coset.relations.code_lists.lists import ListPart, parts_of
+from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of
+from coset.relations.copies.row_overlap import PassingOver
 from coset.relations.copies.stage import copies_digest, copies_with_originals, standing_of
 from coset.state.objects import CodeList
 
@@ -33,13 +35,18 @@ def find_and_store_code_lists(
     connection: duckdb.DuckDBPyConnection,
     tables: Sequence[JoinableTable],
     opens: Callable[[JoinableTable], None] | None = None,
+    passing_over: PassingOver = nullcontext,
 ) -> None:
     standing = standing_of(state, tables)
     copies = copies_with_originals(state)
     left_over = {copy.table for copy in state.copies() if copy.original is None and copy.kind in ("test", "leftover")}
-    parts = [
-        part for table in tables if str(table.reference) not in left_over for part in parts_of(connection, table, opens)
-    ]
+    parts: list[ListPart] = []
+    for table in tables:
+        if str(table.reference) not in left_over and may_be_list(table):
+            if opens:
+                opens(table)
+            with passing_over(str(table.reference)):
+                parts += parts_of(connection, table)
     joined = {
         (row["left_columns"][0], row["right_columns"][0])
         for row in state.rows("SELECT left_columns, right_columns FROM relations WHERE confidence >= 0.6")

@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from coset.environment.copy_names import CopyKind, NameHints, name_hints, words_of
 from coset.evidence.reading import JoinableTable
-from coset.relations.copies.row_overlap import RowCounter, RowOverlap
+from coset.relations.copies.row_overlap import PassingOver, RowCounter, RowOverlap
 from coset.state.objects import Copy
 
 if TYPE_CHECKING:
@@ -78,14 +79,17 @@ def find_copies(
     tables: Sequence[JoinableTable],
     standing: Standing | None = None,
     opens: Callable[[JoinableTable], None] | None = None,
+    passing_over: PassingOver = nullcontext,
 ) -> list[Copy]:
-    """The copies among `tables`, ordered by reference."""
+    """The copies among `tables`, ordered by reference. A table or a pair that cannot be compared is left to
+    `passing_over`, and the others are compared."""
     standing = standing or Standing()
-    counter = RowCounter(connection, opens)
+    counter = RowCounter(connection, opens, passing_over)
     try:
         pairs = [
-            _Pair(left, right, shared, shared_back, len(columns), counter.compare(left, right, columns))
+            _Pair(left, right, shared, shared_back, len(columns), rows)
             for left, right, columns, shared, shared_back in like_tables(tables)
+            if (rows := counter.compare(left, right, columns)) is not None
         ]
     finally:
         counter.close()

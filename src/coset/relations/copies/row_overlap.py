@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -91,23 +92,49 @@ _Counted = tuple[float, float, dict[tuple[str, str], float]]
 """The share of rows found on the left and on the right, and of those the share in which a column is equal."""
 
 
+PassingOver = Callable[[str], AbstractContextManager[object, bool | None]]
+"""Under the name of a table, or of two, what may fail by itself."""
+
+
 class RowCounter:
-    """Compares pairs of tables; each is read once."""
+    """Compares pairs of tables; each is read once. One that cannot be read, or a pair that cannot be compared, is left
+    to `passing_over`; a table that cannot be opened is not."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, opens: Callable[[JoinableTable], None] | None = None
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        opens: Callable[[JoinableTable], None] | None = None,
+        passing_over: PassingOver = nullcontext,
     ) -> None:
-        self._connection, self._opens = connection, opens
-        self._loaded: dict[JoinableTable, _Loaded] = {}
+        self._connection, self._opens, self._passing_over = connection, opens, passing_over
+        self._loaded: dict[JoinableTable, _Loaded | None] = {}
 
     def close(self) -> None:
         for loaded in self._loaded.values():
-            self._connection.execute(f"DROP TABLE IF EXISTS {loaded.name}")
+            if loaded is not None:
+                self._connection.execute(f"DROP TABLE IF EXISTS {loaded.name}")
         self._loaded.clear()
 
-    def compare(self, left: JoinableTable, right: JoinableTable, shared: Sequence[tuple[str, str]]) -> RowOverlap:
-        """`shared`: pairs of a column of the left and the one of the right that corresponds to it."""
+    def compare(
+        self, left: JoinableTable, right: JoinableTable, shared: Sequence[tuple[str, str]]
+    ) -> RowOverlap | None:
+        """`shared`: pairs of a column of the left and the one of the right that corresponds to it. None where that
+        cannot be told."""
         one, other = self._load(left), self._load(right)
+        overlap: RowOverlap | None = None
+        if one is not None and other is not None:
+            with self._passing_over(f"{left.reference} and {right.reference}"):
+                overlap = self._overlap(left, right, shared, one, other)
+        return overlap
+
+    def _overlap(
+        self,
+        left: JoinableTable,
+        right: JoinableTable,
+        shared: Sequence[tuple[str, str]],
+        one: _Loaded,
+        other: _Loaded,
+    ) -> RowOverlap:
         pairs = [pair for pair in shared if pair[0] in one.distinct and pair[1] in other.distinct]
         part = max(one.part, other.part)
         if part > 1 and (left.columns[0].name, right.columns[0].name) not in pairs:
@@ -245,14 +272,18 @@ class RowCounter:
             ends.append((row[0], row[1]) if row else (None, None))
         return ends[0][0], ends[1][0], ends[0][1], ends[1][1]
 
-    def _load(self, table: JoinableTable) -> _Loaded:
-        if table in self._loaded:
-            return self._loaded[table]
-        if self._opens:
-            self._opens(table)
+    def _load(self, table: JoinableTable) -> _Loaded | None:
+        if table not in self._loaded:
+            if self._opens:
+                self._opens(table)
+            self._loaded[table] = None
+            with self._passing_over(str(table.reference)):
+                self._loaded[table] = self._read(table, f"coset_copy_{len(self._loaded)}")
+        return self._loaded[table]
+
+    def _read(self, table: JoinableTable, name: str) -> _Loaded:
         part = 1 << max(0, math.ceil(math.log2(max(1, table.rows) / MOST_ROWS)))
         columns = table.columns[:MOST_COLUMNS]
-        name = f"coset_copy_{len(self._loaded)}"
         chosen = f" WHERE hash(t0) % {part} = 0" if part > 1 else ""
         texts = ", ".join(f"{text_of(column.name, column.type)} AS t{place}" for place, column in enumerate(columns))
         values = ", ".join(
@@ -278,8 +309,7 @@ class RowCounter:
             if rest[2 * number] and rest[2 * number] >= 0.9 * rest[2 * number + 1]
         )
         measures = frozenset(column.name for column in columns if column_kind(column.type) in ("float", "decimal"))
-        self._loaded[table] = _Loaded(name, row[0], distinct, dated, measures, part)
-        return self._loaded[table]
+        return _Loaded(name, row[0], distinct, dated, measures, part)
 
 
 def _is_key(one: _Loaded, other: _Loaded, left: int, right: int) -> bool:
@@ -292,14 +322,13 @@ def _place(table: JoinableTable, name: str) -> int:
 
 
 def text_of(name: str, type: str) -> str:
-    """A value as text that is the same however an engine types it; NULL for nothing and for blanks."""
+    """A value as text that is the same however an engine types it; NULL for nothing and for blanks. What is beyond the
+    type that all are compared in (a day in the year 5,874,897) is its own text."""
     column, kind = identifier(name), column_kind(type)
     if kind in ("integer", "decimal", "float"):
-        return f"CAST(CAST({column} AS DOUBLE) AS VARCHAR)"
-    if kind == "timestamp":
-        return f"CAST(CAST({column} AS TIMESTAMP) AS VARCHAR)"
-    if kind == "date":
-        return f"CAST(CAST({column} AS TIMESTAMP) AS VARCHAR)"
+        return f"coalesce(CAST(TRY_CAST({column} AS DOUBLE) AS VARCHAR), CAST({column} AS VARCHAR))"
+    if kind in ("timestamp", "date"):
+        return f"coalesce(CAST(TRY_CAST({column} AS TIMESTAMP) AS VARCHAR), CAST({column} AS VARCHAR))"
     if type.upper() == "BOOLEAN":
         return f"CASE {column} WHEN TRUE THEN '1.0' WHEN FALSE THEN '0.0' END"
     text = f"nullif(trim(CAST({column} AS VARCHAR)), '')"

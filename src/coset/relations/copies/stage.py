@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
@@ -15,6 +16,7 @@ from coset.environment.copy_names import COPY_KINDS
 from coset.environment.corrections import load_corrections
 from coset.evidence.reading import JoinableTable
 from coset.relations.copies.find import Standing, find_copies
+from coset.relations.copies.row_overlap import PassingOver
 from coset.relations.copies.statements import spoken_of
 from coset.state.objects import Copy
 
@@ -54,8 +56,9 @@ def find_and_store_copies(
     connection: duckdb.DuckDBPyConnection,
     tables: Sequence[JoinableTable],
     opens: Callable[[JoinableTable], None] | None = None,
+    passing_over: PassingOver = nullcontext,
 ) -> None:
-    found = find_copies(connection, tables, standing_of(state, tables), opens)
+    found = find_copies(connection, tables, standing_of(state, tables), opens, passing_over)
     copies = overruled(found, load_corrections(environment).copies, {str(table.reference) for table in tables})
     state.store_copies(copies)
 
