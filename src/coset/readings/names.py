@@ -21,7 +21,7 @@ TYPE_MARKS = frozenset({
     "int", "l", "lng", "lg", "f", "fl", "flt", "sng", "db", "dbl", "d", "dt", "dtm", "dat", "b", "bl", "bln",
     "bit", "bool", "cur", "ccy", "dec", "k", "pk", "fk", "ix", "idx", "fld", "col",
 })  # fmt: skip
-"""What programmers put before a name for its type, in small letters before a capital: `tItm`, `strName`."""
+"""What programmers put before a name for its type, in small letters before a capital: `tPart`, `strName`."""
 LEAST_COLUMNS, MOST_OF_TABLE, MOST_OF_SOURCE = 3, 0.75, 0.5
 _GLUED = re.compile(r"[A-Za-z]+\d*[A-Za-z]*\d*$")
 

@@ -1,8 +1,8 @@
 """Readings that people wrote: comments of databases, data dictionaries, dbt, and documents that name a table or column.
 
 In: the observed tables and texts about the data. Out: readings. A text names an object where a line defines it
-(`POLEFFDT  effective date`), where its name stands in brackets after a phrase (`complaints (CMPHDR)`), or where a
-sentence says what is in it (`the payments are in pay.pmt`, `tItm is the part table`).
+(`POLEFFDT  effective date`), where its name stands in brackets after a phrase (`complaints (CPLHDR)`), or where a
+sentence says what is in it (`the payments are in fin.pay`, `tPart is the part table`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a text names: tables, columns, sources and stored values of the environment.
 
 In: paragraphs, and the names, readings and values there are. Out: `Mention`s. A word counts as a name only when it is
-written as one: `rsv_mv`, `previousRef`, POLMST in a text that is not all capitals, `pay.pmt`, "quotes", the field
+written as one: `ord_hdr`, `previousRef`, ORDMST in a text that is not all capitals, `fin.pay`, "quotes", the field
 status, or a word that no dictionary has. What could be several things is taken for those that fit what else the text
 names, and for none where more than a few remain.
 """
@@ -80,7 +80,7 @@ class Names:
 
     @cached_property
     def prefixes(self) -> dict[str, list[NamedTable]]:
-        """Tables by the part of their name before the first `_`: XREF of XREF_PARTY."""
+        """Tables by the part of their name before the first `_`: XREF of XREF_ITEM."""
         found: dict[str, list[NamedTable]] = defaultdict(list)
         for table in self.tables:
             if "_" in table.name.strip("_"):

@@ -177,7 +177,7 @@ def _plain(code: str) -> str:
 
 def domain_agreement(column: CodeColumn, part: ListPart) -> float:
     """How well a column's name agrees with a domain's (or, of a list without domains, with the table's and its code's):
-    `PLPMFQ` of POLMST with PMTFRQ, `sts_cd` of clm_hdr with CLMSTS."""
+    `ORPRTY` of ORDMST with PRIORTY, `sts_cd` of ord_hdr with ORDSTS."""
     bare = _core(bare_name(column.name, column.siblings))
     whole = _core(column.name)
     if not whole:

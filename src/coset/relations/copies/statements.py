@@ -64,7 +64,7 @@ def _is_telling(name: str) -> bool:
 
 
 def _is_written_as_name(word: str) -> bool:
-    """Whether a word in prose is a name: `task` and `note` are words, `clm_hdr`, `POLMST` and `f4211` are names."""
+    """Whether a word in prose is a name: `task` and `note` are words, `ord_hdr`, `ORDMST` and `x1234` are names."""
     return "_" in word or any(letter.isdigit() for letter in word) or word.isupper() or not word[1:].islower()
 
 
