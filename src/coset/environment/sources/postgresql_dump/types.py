@@ -41,7 +41,10 @@ _TYPES = {
 _NUMBERS = {"SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"}
 _PADDED = {"character", "char", "bpchar", "nchar", "national character", "national char"}
 _INTEGERS = ("SMALLINT", "INTEGER", "BIGINT", "DECIMAL(38,0)")
-_LARGEST = {"SMALLINT": 2**15 - 1, "INTEGER": 2**31 - 1, "BIGINT": 2**63 - 1, "DECIMAL(38,0)": 10**38 - 1}
+_LIMITS = {
+    "SMALLINT": (-(2**15), 2**15 - 1), "INTEGER": (-(2**31), 2**31 - 1), "BIGINT": (-(2**63), 2**63 - 1),
+    "DECIMAL(38,0)": (1 - 10**38, 10**38 - 1),
+}  # fmt: skip
 _TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP WITH TIME ZONE"}
 
 _WIDEST_DECIMAL = 38
@@ -60,14 +63,16 @@ class Facts:
     """A value that the plain DuckDB type does not hold."""
     nested: bool = False
     """An array of several dimensions."""
+    smallest: int = 0
     largest: int = 0
-    """The largest integer by its amount, where one was seen that may be too large for its type."""
+    """The smallest and the largest integer, of those seen that may be beyond their type."""
 
     def merge(self, other: Facts) -> None:
         self.integer_digits = max(self.integer_digits, other.integer_digits)
         self.scale = max(self.scale, other.scale)
         self.beyond |= other.beyond
         self.nested |= other.nested
+        self.smallest = min(self.smallest, other.smallest)
         self.largest = max(self.largest, other.largest)
 
 
@@ -104,10 +109,15 @@ def duckdb_type(type_: PgType, facts: Facts) -> str:
         base = _decimal(type_, facts)
     elif base in _INTEGERS:
         wider = _INTEGERS[_INTEGERS.index(base) :]
-        base = next((each for each in wider if facts.largest <= _LARGEST[each]), "VARCHAR")
+        base = next((each for each in wider if _holds(each, facts)), "VARCHAR")
     elif base in _TIMESTAMPS and facts.beyond:
         base = "VARCHAR"
     return base + ("[]" if type_.array else "")
+
+
+def _holds(integer: str, facts: Facts) -> bool:
+    lowest, highest = _LIMITS[integer]
+    return lowest <= facts.smallest and facts.largest <= highest
 
 
 def _decimal(type_: PgType, facts: Facts) -> str:
@@ -161,8 +171,9 @@ def observe(type_: PgType, values: pa.Array, facts: Facts) -> None:
         _observe_decimals(values, facts)
     elif base in _MANY_DIGITS:
         long = values.filter(pc.match_substring_regex(values, _MANY_DIGITS[base].pattern.decode()))
-        amounts = (abs(int(text)) for text in long.to_pylist() if re.fullmatch(r"\s*[+-]?\d{1,4000}\s*", text))
-        facts.largest = max(facts.largest, *amounts, 0)
+        numbers = [int(text) for text in long.to_pylist() if re.fullmatch(r"\s*[+-]?\d{1,4000}\s*", text)]
+        facts.smallest = min(facts.smallest, min(numbers, default=0))
+        facts.largest = max(facts.largest, max(numbers, default=0))
     elif base in _TIMESTAMPS:
         facts.beyond |= _any(pc.match_substring_regex(values, _LAST_YEARS))
 
