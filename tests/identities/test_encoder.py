@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,3 +119,14 @@ def test_what_is_stored_says_the_same_in_a_fraction_of_the_room(monkeypatch: pyt
     assert [member.mixture is None for member in again.members] == [False, True]
     for expected, found in zip(committee.encode(*seen()), again.encode(*seen()), strict=True):
         assert np.corrcoef(expected.ravel(), found.ravel())[0, 1] > 0.999
+
+
+def test_loading_the_runtime_of_the_text_encoder_writes_nothing(tmp_path: Path) -> None:
+    """Its telemetry begins with files: an identifier of the machine, a queue of events, a session."""
+    unset = {"ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME", "CI"}
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    subprocess.run(
+        [sys.executable, "-c", "from coset.identities.text_encoder import load_runtime; load_runtime()"], check=True,
+        cwd=tmp_path, env={**environment, "HOME": str(tmp_path), "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []

@@ -46,18 +46,27 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+# Under nohup a command goes on after SIGHUP, as it should; here it must hear it however the tests were started.
+COMMAND = """
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+from coset.surfaces.command_line import main
+main()
+"""
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_a_killed_comprehension_leaves_nothing_behind(number: signal.Signals, folder: Path):
     marker = f"COSET_TEST_MARKER={folder}"
     process = subprocess.Popen(
-        [sys.executable, "-c", "from coset.surfaces.command_line import main; main()", "comprehend"], cwd=folder, umask=0, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        [sys.executable, "-c", COMMAND, "comprehend"], cwd=folder, umask=0, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env={**os.environ, "COSET_TEST_MARKER": str(folder), "TMPDIR": str(folder / "tmp")},
     )  # fmt: skip
     ends = time.monotonic() + 60
-    while len(list((folder / "tmp").glob("coset-files-*"))) < 2 and time.monotonic() < ends:
+    while len(list((folder / "tmp").glob("coset-files-*"))) < 2 and process.poll() is None and time.monotonic() < ends:
         time.sleep(0.02)  # A process of the pool is at work.
     process.send_signal(number)
-    process.wait(60)
+    assert process.wait(60) == (-number if number == signal.SIGKILL else 128 + number)  # It did not end by itself.
     ends = time.monotonic() + 30
     while (processes(marker) or list((folder / "tmp").iterdir())) and time.monotonic() < ends:
         time.sleep(0.1)

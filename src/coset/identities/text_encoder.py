@@ -9,6 +9,7 @@ first text comes.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -137,6 +138,15 @@ WIDTH, LONGEST, LONGEST_TABLE, BATCH = 384, 44, 96, 64
 Vectors = NDArray[np.float32]
 
 
+def load_runtime() -> Any:
+    """onnxruntime without its telemetry, which from its import on would write files and send events to its maker. It
+    looks for the variable once, when it is loaded; who sets it otherwise is heard."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
+
+
 class TextEncoder:
     """An int8 MiniLM with coset's fine-tuning."""
 
@@ -174,8 +184,7 @@ class TextEncoder:
 
     def _open(self) -> tuple[Any, WordPieces, WordVectors]:
         if self._opened is None:
-            import onnxruntime
-
+            onnxruntime = load_runtime()
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = self._threads
             # Threads that wait must not spin: beside other work that makes everything several times slower.

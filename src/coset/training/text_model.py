@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from coset.identities.text_encoder import load_runtime
+
 WIDTH, HEADS, INNER, VOCABULARY, POSITIONS, NORM_EPSILON = 384, 12, 1536, 30522, 512, 1e-12
 EXPORTED_POSITIONS = 128
 PLACES = "positions.weight"
@@ -164,7 +166,8 @@ def export(model: TextModel, path: Path, longest: int = EXPORTED_POSITIONS) -> N
     """Write the model without its words, for texts of so many tokens, as int8 ONNX, and check that the file says what
     the model says."""
     import numpy as np
-    import onnxruntime
+
+    onnxruntime = load_runtime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     model = model.eval()
