@@ -136,5 +136,6 @@ def test_two_processes_that_write_lose_nothing(environment: Environment):
         writer.start()
     for writer in writers:
         writer.join()
+    assert [writer.exitcode for writer in writers] == [0, 0]
     assert len(load_corrections(environment).notes) == 40
     assert [path.name for path in environment.path.parent.iterdir()] == ["coset.corrections.yaml"]
