@@ -61,6 +61,10 @@ class JoinableTable:
     foreign_keys: tuple[ForeignKey, ...] = ()
     members: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        """By what tells tables apart, not by all columns: a table may have thousands, and is looked up as often."""
+        return hash((self.reference, self.relation))
+
 
 @contextmanager
 def open_connection(sources: Iterable[Source], state_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from coset.environment.copy_names import name_hints
 from coset.relations.code_lists.lists import ListPart
-from coset.relations.joins.names import KEY_WORDS, bare_name, column_names_table, columns_agree
+from coset.relations.joins.names import KEY_WORDS, bare_name, column_names_table, columns_agree, table_prefix
 from coset.state.objects import CodeList
 
 LEAST_HELD, LEAST_NAME = 0.8, 0.6
@@ -178,7 +178,8 @@ def _plain(code: str) -> str:
 def domain_agreement(column: CodeColumn, part: ListPart) -> float:
     """How well a column's name agrees with a domain's (or, of a list without domains, with the table's and its code's):
     `ORPRTY` of ORDMST with PRIORTY, `sts_cd` of ord_hdr with ORDSTS."""
-    bare = _core(bare_name(column.name, column.siblings))
+    bare_column = bare_name(column.name, table_prefix(column.siblings))
+    bare = _core(bare_column)
     whole = _core(column.name)
     if not whole:
         return 0.0
@@ -187,7 +188,7 @@ def domain_agreement(column: CodeColumn, part: ListPart) -> float:
         list_name, code = part.table.reference.table or "", part.code_column
         return max(
             columns_agree(column.name, code),
-            columns_agree(bare_name(column.name, column.siblings), bare_name(code, siblings)),
+            columns_agree(bare_column, bare_name(code, table_prefix(siblings))),
             column_names_table(column.name, list_name, code),
         )
     targets = [*part.domain, "".join(part.domain)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from coset.evidence.column_expressions import ColumnKind, column_kind
 from coset.evidence.reading import JoinableTable
 from coset.relations.joins.column_values import NESTED, access, places_inside
-from coset.relations.joins.names import bare_name
+from coset.relations.joins.names import bare_name, table_prefix
 from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
     # Keys that a machine made up are the codes only where there are no others.
     codes.sort(key=lambda name: _mean_length(values[name]) > SHORT_CODE)
     order = list(values)
+    prefix = table_prefix(tuple(order))
     for code in codes:
         if best is not None and _mean_length(values[code]) > SHORT_CODE:
             break
@@ -148,7 +149,7 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
                 # A domain stands before its codes, and has more of a name than they have.
                 before = sum(order.index(name) < order.index(code) for name in domain)
                 longer = sum(_mean_length(values[name]) >= _mean_length(values[code]) for name in domain)
-                rank = size, -before - longer, not _CODE.search(bare_name(code, tuple(order))), order.index(code)
+                rank = size, -before - longer, not _CODE.search(bare_name(code, prefix)), order.index(code)
                 if best is None or rank < best[0]:
                     best = rank, _Columns(code, label, domain, language, begin, end)
             if best is not None and best[0][0] <= size:

@@ -101,9 +101,10 @@ def code_columns(state: EvidenceState, copies: set[str]) -> list[CodeColumn]:
     names: dict[str, list[str]] = {}
     for row in state.rows("SELECT table_reference, name FROM columns ORDER BY table_reference, position"):
         names.setdefault(row["table_reference"], []).append(row["name"])
+    siblings = {table: tuple(found) for table, found in names.items()}
     return [
         CodeColumn(
-            row["reference"], row["table_name"], row["name"], tuple(names[row["table_reference"]]),
+            row["reference"], row["table_name"], row["name"], siblings[row["table_reference"]],
             row["table_reference"],
             {value: int(count or 1) for value, count in zip(row["held"], row["counts"], strict=True)},
         )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from coset.evidence.column_expressions import column_kind
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
-from coset.relations.joins.names import bare_name, column_names_table, columns_agree, is_key_name, stem
+from coset.relations.joins.names import bare_name, column_names_table, columns_agree, is_key_name, stem, table_prefix
 from coset.relations.joins.overlap import Overlap
 from coset.relations.joins.variants import Variant
 
@@ -153,16 +153,18 @@ def name_agreement(tables: Sequence[JoinableTable], left: JoinColumn, right: Joi
     table = tables[right.table].reference.table or ""
     same = columns_agree(left.name, right.name)
     after = column_names_table(left.name, table, right.name)
-    bare, other = (bare_name(each.name, names_of_columns(tables[each.table])) for each in (left, right))
-    if left.table != right.table and (bare, other) != (left.name, right.name):
-        same = max(same, columns_agree(bare, other))
-        after = max(after, column_names_table(bare, table, other))
+    if left.table != right.table:
+        bare, other = (bare_name(each.name, prefix_of(tables[each.table])) for each in (left, right))
+        if (bare, other) != (left.name, right.name):
+            same = max(same, columns_agree(bare, other))
+            after = max(after, column_names_table(bare, table, other))
     return NameAgreement(same, after)
 
 
 @functools.cache
-def names_of_columns(table: JoinableTable) -> tuple[str, ...]:
-    return tuple(column.name for column in table.columns)
+def prefix_of(table: JoinableTable) -> str:
+    """What the names of most of its columns begin with."""
+    return table_prefix(tuple(column.name for column in table.columns))
 
 
 class Side(NamedTuple):

@@ -140,9 +140,8 @@ def table_prefix(columns: tuple[str, ...]) -> str:
 
 
 @functools.cache
-def bare_name(name: str, columns: tuple[str, ...]) -> str:
+def bare_name(name: str, prefix: str) -> str:
     """A column's name without the prefix that its table gives to all of them."""
-    prefix = table_prefix(columns)
     rest = name[len(prefix) :]
     return rest.lstrip("_") if prefix and name.lower().startswith(prefix) and len(rest.strip("_")) >= 2 else name
 

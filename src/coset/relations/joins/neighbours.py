@@ -18,8 +18,8 @@ from coset.relations.joins.features import (
     alike,
     coverage_of,
     name_agreement,
-    names_of_columns,
     plausible,
+    prefix_of,
     sides_of,
     weigh,
 )
@@ -177,14 +177,13 @@ class Neighbours:
             index: dict[str, list[Variant]] = {}
             for holder in holders:
                 table = self._tables[holder.column.table].reference.table or ""
-                columns = names_of_columns(self._tables[holder.column.table])
-                bare = bare_name(holder.column.name, columns)
+                bare = bare_name(holder.column.name, prefix_of(self._tables[holder.column.table]))
                 for mark in name_marks(holder.column.name) | name_marks(bare) | name_marks(table):
                     index.setdefault(mark, []).append(holder)
             self._indices[key_set] = index
         index = self._indices[key_set]
         chosen = {id(holder): holder for holder in holders[: MOST_RIGHTS + 1]}
-        bare = bare_name(left.name, names_of_columns(self._tables[left.table]))
+        bare = bare_name(left.name, prefix_of(self._tables[left.table]))
         for mark in name_marks(left.name) | name_marks(bare):
             chosen.update((id(holder), holder) for holder in index.get(mark, ()))
         return list(chosen.values())
