@@ -147,3 +147,11 @@ def test_a_table_that_cannot_be_compared_is_passed_over_and_named():
         found = find_copies(connection, tables, passing_over=passing_over)
     assert [(copy.table, copy.original) for copy in found] == [("shop/orders_bak", "shop/orders")]
     assert passed_over == ["shop/orders_gone"]
+
+
+def test_tables_of_very_many_columns_are_compared_in_little_memory():
+    columns = ", ".join(f"'K' || (i * {number} % 17) AS c{number}" for number in range(1, 200))
+    query = f"SELECT 'R' || i AS c0, {columns} FROM range(40) t(i)"
+    with duckdb.connect(config={"memory_limit": "500MB", "threads": "2"}) as connection:
+        found = find_copies(connection, [made(connection, name, query) for name in ("wide", "wide_bak")])
+    assert [(copy.table, copy.original) for copy in found] == [("shop/wide_bak", "shop/wide")]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 300_000
 """Of tables with more rows the rows with one in so many keys are compared."""
 MOST_COLUMNS = 120
+COUNTED_AT_ONCE = 16
+"""Counting distinct values takes megabytes for each column, however few rows there are."""
 UNIQUE, NEARLY_UNIQUE = 0.98, 0.4
 """A key is unique on one side; a load may hold the same rows twice."""
 KEYS_TRIED, WELL_FOUND = 4, 0.8
@@ -297,12 +299,16 @@ class RowCounter:
             f"CREATE OR REPLACE TEMP TABLE {name} AS "
             f"SELECT row_number() OVER () AS row, {values} FROM (SELECT {texts} FROM {table.relation}){chosen}"
         ).fetchall()
-        counts = ", ".join(f"count(DISTINCT h{place})" for place in range(len(columns)))
+        distinct: dict[str, int] = {}
+        for start in range(0, len(columns), COUNTED_AT_ONCE):
+            some = columns[start : start + COUNTED_AT_ONCE]
+            counts = ", ".join(f"count(DISTINCT h{start + place})" for place in range(len(some)))
+            [row] = self._connection.execute(f"SELECT {counts} FROM {name}").fetchall()
+            distinct.update(zip((column.name for column in some), row, strict=True))
         dates = [place for place, column in enumerate(columns) if _may_be_date(column.type)]
         held = "".join(f", count(d{place}), count(h{place})" for place in dates)
-        [row] = self._connection.execute(f"SELECT count(*), {counts}{held} FROM {name}").fetchall()
-        distinct = {column.name: row[1 + place] for place, column in enumerate(columns)}
-        rest = row[1 + len(columns) :]
+        [row] = self._connection.execute(f"SELECT count(*){held} FROM {name}").fetchall()
+        rest = row[1:]
         dated = frozenset(
             columns[place].name
             for number, place in enumerate(dates)
