@@ -199,6 +199,11 @@ def test_a_name_as_sql_writes_it_means_its_reference(written: str):
     assert notes == [] and records.fields[0].references == ["shop/orders.amount"]
 
 
+@pytest.mark.parametrize("written", ["handbook", "docs/handbook", "docs/handbook#2", "Handbook"])
+def test_a_document_is_called_by_its_file(written: str):
+    assert NAMES.find(written) == "docs/handbook#2"
+
+
 def test_a_statement_over_tables_outside_the_view_is_refused():
     assert tables_outside("SELECT * FROM shop.orders o JOIN crm.customers c ON true", VIEW) == []
     assert tables_outside("WITH a AS (SELECT 1) SELECT * FROM a, orders", VIEW) == []

@@ -59,9 +59,9 @@ class Evidence:
         return data_block("environment", prefix_text(self.view)), details
 
     def part(self, cited: frozenset[str]) -> str:
-        """What the agent is shown where the records decide: the tables they name, whole, with joins, rules and cited
-        documents; and what was found."""
-        part = cited_part(self.view, cited)
+        """What the agent is shown where the records decide: the tables they name, whole, with joins and rules; all
+        documents that the arbiter had, for records seldom cite what they stand on; and what was found."""
+        part = dataclasses.replace(cited_part(self.view, cited), passages=self.view.passages)
         part = dataclasses.replace(part, rules=self._rules(part))
         return "\n".join(each for each in (view_text(part), self.found) if each)
 

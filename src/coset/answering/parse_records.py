@@ -203,6 +203,10 @@ class Names:
                 for written in (column.expression, inner, inner.rsplit("#", 1)[-1]):
                     names.setdefault(_bare(f"{table.sql_name}.{written}"), column.reference)
         short = [(_bare(name).rsplit(".", 1)[-1], reference) for name, reference in names.items()]
+        for passage in view.passages:  # A document is called by its file, of which a passage is a section.
+            document = passage.reference.partition("#")[0].lower()
+            names.setdefault(document, passage.reference)
+            names.setdefault(document.rsplit("/", 1)[-1], passage.reference)
         counted = Counter(name for name, _ in set(short))
         for name, reference in short:
             if counted[name] == 1:  # A name that only one thing of the view has needs no table before it.

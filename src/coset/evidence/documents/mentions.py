@@ -80,10 +80,10 @@ class Names:
 
     @cached_property
     def prefixes(self) -> dict[str, list[NamedTable]]:
-        """Tables by the part of their name before the first `_`: XREF of XREF_ITEM."""
+        """Originals by the part of their name before the first `_`: XREF of XREF_ITEM."""
         found: dict[str, list[NamedTable]] = defaultdict(list)
         for table in self.tables:
-            if "_" in table.name.strip("_"):
+            if "_" in table.name.strip("_") and not table.is_copy:
                 found[table.name.lower().split("_")[0]].append(table)
         return found
 
@@ -353,7 +353,7 @@ def _tables(place: _Place, names: Names) -> None:
         elif not same and ("_" in token or _KIND_BEFORE.search(before)) and len(token) >= 4:
             # A workbook whose sheets are tables, or the common part of several names.
             start = f"{token.lower().rstrip('_')}_"
-            some = [table for table in names.tables if table.name.lower().startswith(start)]
+            some = [table for table in names.tables if table.name.lower().startswith(start) and not table.is_copy]
             if sheet := _SHEET.match(text[match.end() :]):
                 some = [table for table in some if table.name.lower() == f"{start}{sheet[1].lower()}"] or some
             for table in some if len(some) <= 2 * MOST_TARGETS else ():
