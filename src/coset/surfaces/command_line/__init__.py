@@ -86,7 +86,7 @@ class LazyCommands(click.Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         grouped = {name for names in GROUPS.values() for name in names}
         others = tuple(name for name in COMMANDS if name not in grouped)
-        width = max(map(len, COMMANDS))
+        width = max(len(name) for name in COMMANDS)  # Once loaded, the command `map` hides the built-in function here.
         for title, names in (*GROUPS.items(), ("Others", others)):
             if names:
                 with formatter.section(title):
