@@ -15,7 +15,7 @@ from coset.answering.answer import Answer, Mode, rows_of_answer, ties_told
 from coset.answering.audit.kept_result import kept_result
 from coset.answering.checks import CheckResult
 from coset.answering.checks.known_tables import TablesOfState
-from coset.answering.checks.statement import Statement, read_statement
+from coset.answering.checks.statement import Statement, columns_read, read_statement
 from coset.answering.model_client import StepUsage
 from coset.answering.recorder import Recorder
 from coset.answering.records import Records
@@ -103,7 +103,7 @@ def references_of_answer(
                     unknown += others
                     continue
                 found |= set(statement.tables)
-                columns |= _columns_read(statement)
+                columns |= columns_read(statement)
                 unknown += statement.unknown
                 joined += _joined(statement)
     except CosetError:  # Without a state there is nothing that a name could be resolved by.
@@ -114,17 +114,6 @@ def references_of_answer(
         found |= {passage.reference for passage in view.passages} & set(cited)
         found |= {relation.reference for relation in view.relations if _is_joined(relation, joined)}
     return tuple(dict.fromkeys([*sorted(found), *unknown]))
-
-
-def _columns_read(statement: Statement) -> set[str]:
-    """The columns that any block names; those of a subquery that look outwards are the outer block's."""
-    found = {use.reference for use in statement.uses}
-    for block in statement.blocks:
-        for column in block.scope.columns:
-            table = block.tables.get(column.table)
-            known = table.columns.get(column.name.lower()) if table is not None else None
-            found |= {known.reference} if known is not None else set()
-    return found
 
 
 def _read_tables(named: NamedResult, tables: TablesOfState) -> tuple[set[str], list[str]]:

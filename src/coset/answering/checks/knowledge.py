@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from coset.answering.checks.examined import CheckResult, Examined
-from coset.answering.checks.statement import Statement
+from coset.answering.checks.statement import Statement, columns_read
 
 COPIES = "copies"
 REPLACED = frozenset({"backup", "staging", "test", "superseded", "extract", "snapshot", "leftover", "year copy"})
@@ -83,7 +83,7 @@ def check_rules(examined: Examined) -> CheckResult:
     if not rows:
         return CheckResult(RULES, "not applicable", "no rule in force names a column")
     tables = set(statement.tables)
-    used = _columns_named(statement)
+    used = columns_read(statement)
     said: list[str] = []
     references: list[str] = []
     for row in rows:
@@ -145,17 +145,6 @@ def _chooses_by(column: str, text: str) -> bool:
     name = re.escape(column.rpartition(".")[2])
     named = re.compile(rf"(?<![\w]){name}(?![\w])", re.IGNORECASE)
     return any(named.search(each) and LEAVES_OUT.search(each) for each in re.split(r"(?<=[.;!?])\s+", text))
-
-
-def _columns_named(statement: Statement) -> set[str]:
-    """Every stored column that any block names, also in subqueries."""
-    found = {use.reference for use in statement.uses}
-    for block in statement.blocks:
-        for column in block.scope.columns:
-            table = block.tables.get(column.table)
-            known = table.columns.get(column.name.lower()) if table is not None else None
-            found |= {known.reference} if known is not None else set()
-    return found
 
 
 def _table_of(reference: str, tables: set[str]) -> str | None:

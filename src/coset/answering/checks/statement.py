@@ -325,3 +325,14 @@ def _handed_on(block: Block) -> Scope | None:
         return None
     [(_, source)] = scope.selected_sources.values()
     return source if isinstance(source, Scope) else None
+
+
+def columns_read(statement: Statement) -> set[str]:
+    """The columns that any block names; those of a subquery that look outwards are the outer block's."""
+    found = {use.reference for use in statement.uses}
+    for block in statement.blocks:
+        for column in block.scope.columns:
+            table = block.tables.get(column.table)
+            known = table.columns.get(column.name.lower()) if table is not None else None
+            found |= {known.reference} if known is not None else set()
+    return found
