@@ -12,14 +12,14 @@ import pytest
 
 from answering.small_company import INJECTION, make
 from answering.wire_servers import Fail, Say, Scripted, Wire, call
-from coset.answering.agent import MOST_IDLE, Agent, Ending
-from coset.answering.model_client import Ledger, Limits, ModelClient, Retries
-from coset.answering.models import ModelFailed, open_model, parse_model
+from coset.answering.agent.loop import MOST_IDLE, Agent, Ending
+from coset.answering.agent.results import NamedResults
+from coset.answering.agent.tools import Statements, Toolbox
+from coset.answering.arbiter.records import Shape
+from coset.answering.models.choices import ModelFailed, open_model, parse_model
+from coset.answering.models.client import Ledger, Limits, ModelClient, Retries
 from coset.answering.prompt import core_opening
 from coset.answering.recorder import NullRecorder
-from coset.answering.records import Shape
-from coset.answering.results import NamedResults
-from coset.answering.tools import Statements, Toolbox
 from coset.errors import UserError
 from coset.session.query_session import QuerySession
 

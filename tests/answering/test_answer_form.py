@@ -9,12 +9,12 @@ import pytest
 
 from answering.small_company import HandRouter
 from answering.wire_servers import Say, Wire, call
+from coset.answering.agent.results import NamedResult
 from coset.answering.answer import Answer
+from coset.answering.arbiter.records import Shape
 from coset.answering.ask import AskOptions, ask
 from coset.answering.assemble import references_of_answer
-from coset.answering.model_client import Retries
-from coset.answering.records import Shape
-from coset.answering.results import NamedResult
+from coset.answering.models.client import Retries
 from coset.answering.run_store import answer_data
 from coset.environment.configuration import Environment
 from coset.routing.view import EvidenceView, LeftOut, Passage, ViewRelation

@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 
 from answering.wire_servers import Fail, Say, Scripted, Wire, call
-from coset.answering.arbiter import RECORDS_TOOL, Arbitration, arbitrate
-from coset.answering.draft import Draft
-from coset.answering.evidence import Evidence, cited_part, tables_outside
-from coset.answering.model_client import Ledger, ModelClient, Retries
-from coset.answering.models import open_model, parse_model
-from coset.answering.parse_records import Names, RecordsForm, read_form, resolved, typed
+from coset.answering.agent.results import NamedResults
+from coset.answering.agent.tools import Statements, Toolbox
+from coset.answering.arbiter.arbitrate import RECORDS_TOOL, Arbitration, arbitrate
+from coset.answering.arbiter.draft import Draft
+from coset.answering.arbiter.parse_records import Names, RecordsForm, read_form, resolved, typed
+from coset.answering.arbiter.records import Records, record_text, records_text
+from coset.answering.evidence.of_question import Evidence, cited_part, tables_outside
+from coset.answering.models.choices import open_model, parse_model
+from coset.answering.models.client import Ledger, ModelClient, Retries
 from coset.answering.prompt import AGENT, ARBITER, CORE_AGENT, CORE_TOOLS, learned_opening
 from coset.answering.quoting import cell, data_block, grid
 from coset.answering.recorder import NullRecorder
-from coset.answering.records import Records, record_text, records_text
-from coset.answering.results import NamedResults
 from coset.answering.text_operations.tools import TextTools
-from coset.answering.tools import Statements, Toolbox
 from coset.routing.cost import cost
 from coset.routing.view import DirectoryEntry, EvidenceView, LeftOut, Passage, ViewColumn, ViewRelation, ViewTable
 from coset.routing.view_text import view_text

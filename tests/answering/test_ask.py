@@ -17,8 +17,8 @@ from answering.small_company import CUSTOMERS, HandRouter, comprehended, copied,
 from answering.wire_servers import Fail, Say, Wire, call
 from coset.answering.ask import AskOptions, ask
 from coset.answering.audit import Runs, replay
-from coset.answering.model_client import Limits, Retries
-from coset.answering.models import ModelFailed
+from coset.answering.models.choices import ModelFailed
+from coset.answering.models.client import Limits, Retries
 from coset.answering.run_store import ask_and_keep, go_on
 from coset.environment.configuration import Environment, load_environment
 from coset.errors import UserError

@@ -9,8 +9,8 @@ from answering.small_company import HandRouter
 from answering.wire_servers import Fail, Say, Wire, call
 from coset.answering.ask import AskOptions, ask
 from coset.answering.audit import Runs
-from coset.answering.model_client import Retries
-from coset.answering.models import ModelFailed
+from coset.answering.models.choices import ModelFailed
+from coset.answering.models.client import Retries
 from coset.answering.run_store import ask_and_keep, go_on
 from coset.environment.configuration import Environment
 from coset.errors import UserError

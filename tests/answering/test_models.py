@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from answering.wire_servers import Say, Wire
-from coset.answering.model_client import Ledger, Limits, ModelClient, StepUsage
-from coset.answering.models import choose_models, has_price, open_model, parse_model
+from coset.answering.models.choices import choose_models, has_price, open_model, parse_model
+from coset.answering.models.client import Ledger, Limits, ModelClient, StepUsage
 from coset.answering.recorder import NullRecorder
 from coset.errors import UserError
 

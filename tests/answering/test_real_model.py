@@ -16,7 +16,7 @@ import pytest
 from answering.small_company import HandRouter
 from coset.answering.ask import AskOptions
 from coset.answering.audit import Runs
-from coset.answering.model_client import Limits, Retries
+from coset.answering.models.client import Limits, Retries
 from coset.answering.run_store import ask_and_keep
 from coset.environment.configuration import Environment
 from coset.errors import CosetError

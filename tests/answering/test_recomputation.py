@@ -13,8 +13,8 @@ from answering.wire_servers import Say, Wire, call
 from coset.answering.answer import Answer
 from coset.answering.ask import AskOptions, ask
 from coset.answering.audit import Runs
-from coset.answering.cross_check import same
-from coset.answering.model_client import Limits, Retries
+from coset.answering.checks.cross_check import same
+from coset.answering.models.client import Limits, Retries
 from coset.answering.run_store import ask_and_keep
 from coset.environment.configuration import Environment
 

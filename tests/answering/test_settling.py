@@ -10,8 +10,8 @@ from answering.small_company import HandRouter
 from answering.wire_servers import Say, Wire, call
 from coset.answering.answer import rows_of_answer, ties_told
 from coset.answering.ask import AskOptions, ask
-from coset.answering.model_client import Limits, Retries
-from coset.answering.recover import CoreRecover, LearnedRecover
+from coset.answering.evidence.recover import CoreRecover, LearnedRecover
+from coset.answering.models.client import Limits, Retries
 from coset.environment.configuration import Environment
 
 COUNT = "SELECT count(*) AS n FROM crm.customers WHERE city = 'Bern'"

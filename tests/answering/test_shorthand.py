@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from coset.answering.shorthand import Shorthand, one_cleaning, shortened
+from coset.answering.evidence.shorthand import Shorthand, one_cleaning, shortened
 from coset.evidence.quality.nulls import LOOK_FIRST
 from coset.routing.view import Cleaning, EvidenceView, LeftOut, ViewColumn, ViewRelation, ViewTable
 from coset.routing.view_text import view_text

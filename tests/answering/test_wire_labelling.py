@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 from answering.wire_servers import Fail, Say, Scripted, Wire, call
-from coset.answering.model_client import Ledger, ModelClient, Retries
-from coset.answering.models import open_model, parse_model
+from coset.answering.models.choices import open_model, parse_model
+from coset.answering.models.client import Ledger, ModelClient, Retries
 from coset.answering.recorder import NullRecorder
 from coset.answering.text_operations.reader import BATCH, NOT_SAID, TextReader
 

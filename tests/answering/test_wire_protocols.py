@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from answering.wire_servers import Fail, Say, Scripted, Wire, call
-from coset.answering.model_client import Ledger, ModelClient, Reply, Retries, Tool
-from coset.answering.models import ModelFailed, Refused, open_model, parse_model, without_secrets
+from coset.answering.models.choices import ModelFailed, Refused, open_model, parse_model, without_secrets
+from coset.answering.models.client import Ledger, ModelClient, Reply, Retries, Tool
 from coset.errors import CosetError, UserError
 
 KEY = "sk-secret-0123456789abcdef"

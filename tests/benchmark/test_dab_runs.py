@@ -15,7 +15,7 @@ from answering.wire_servers import Fail, Say, Wire, call
 from benchmark.conftest import Here, asked, has_results, own_shop, right, wires
 from benchmark.small_checkout import CANARY, make_dataset
 from coset.answering.ask import AskOptions
-from coset.answering.model_client import Limits, Retries
+from coset.answering.models.client import Limits, Retries
 from coset.benchmark.attempts import Attempt, Judgement, Task
 from coset.benchmark.dab.checkout import read_checkout
 from coset.benchmark.dab.run import DabSettings, run_dab

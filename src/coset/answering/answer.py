@@ -17,9 +17,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from coset.answering.arbiter.records import References, Shape, Text
 from coset.answering.checks import CheckResult
-from coset.answering.model_client import StepUsage
-from coset.answering.records import References, Shape, Text
+from coset.answering.models.client import StepUsage
 
 Mode = Literal["learned", "core"]
 _REFUSES = re.compile(r"\b(?:cannot|can not|can't) be (?:answered|determined|computed|told)\b", re.IGNORECASE)

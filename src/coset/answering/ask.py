@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 
+from coset.answering.agent.checkpoint import Checkpoint
 from coset.answering.answer import Answer
-from coset.answering.checkpoint import Checkpoint
-from coset.answering.models import ModelChoices, choose_models, has_price
+from coset.answering.models.choices import ModelChoices, choose_models, has_price
 from coset.answering.recorder import NullRecorder, Recorder
 from coset.answering.run import AskOptions, QuestionRun, Routes, Verify
 from coset.environment.configuration import Environment

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from coset.answering.arbiter.records import Records, records_text
 from coset.answering.quoting import data_block, one_line
-from coset.answering.records import Records, records_text
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import UserPromptPart
 
-    from coset.answering.draft import Draft
-    from coset.answering.model_client import ModelClient
+    from coset.answering.arbiter.draft import Draft
+    from coset.answering.models.client import ModelClient
 
 
 DATA_RULE = """\

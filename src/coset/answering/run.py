@@ -12,29 +12,29 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from coset.answering.agent import Agent, Ending
+from coset.answering.agent.checkpoint import Checkpoint
+from coset.answering.agent.loop import Agent, Ending
+from coset.answering.agent.results import NamedResults
+from coset.answering.agent.tools import AskUser, Recover, Statements, Toolbox
 from coset.answering.answer import Answer, Mode, Proposal
-from coset.answering.arbiter import arbitrate
+from coset.answering.arbiter.arbitrate import arbitrate
+from coset.answering.arbiter.draft import Draft, run_draft
+from coset.answering.arbiter.records import Records, record_text
 from coset.answering.assemble import Grounds, assemble
-from coset.answering.checkpoint import Checkpoint
 from coset.answering.checks import CheckResult
-from coset.answering.core_evidence import core_text
-from coset.answering.cross_check import CrossCheck, offline_statement
-from coset.answering.draft import Draft, run_draft
-from coset.answering.evidence import Evidence, read_by
-from coset.answering.model_client import Ledger, Limits, ModelClient, Retries
-from coset.answering.models import ModelChoice, ModelChoices, open_model
+from coset.answering.checks.cross_check import CrossCheck, offline_statement
+from coset.answering.checks.verification import Verification
+from coset.answering.evidence.core import core_text
+from coset.answering.evidence.of_question import Evidence, read_by
+from coset.answering.evidence.recover import RECOVERED, CoreRecover, LearnedRecover, searched, unanswerable
+from coset.answering.evidence.shorthand import Shorthand
+from coset.answering.models.choices import ModelChoice, ModelChoices, open_model
+from coset.answering.models.client import Ledger, Limits, ModelClient, Retries
 from coset.answering.prompt import AGENT, CORE_AGENT, CORE_TOOLS, TOOLS, core_opening, learned_opening
 from coset.answering.quoting import one_line
 from coset.answering.recorder import Recorder
-from coset.answering.records import Records, record_text
-from coset.answering.recover import RECOVERED, CoreRecover, LearnedRecover, searched, unanswerable
-from coset.answering.results import NamedResults
-from coset.answering.shorthand import Shorthand
 from coset.answering.text_operations.reader import TextReader
 from coset.answering.text_operations.tools import TextTools
-from coset.answering.tools import AskUser, Recover, Statements, Toolbox
-from coset.answering.verification import Verification
 from coset.environment.configuration import Environment
 from coset.routing.budgets import DETAILS
 from coset.routing.view import EvidenceView

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
+from coset.answering.agent.checkpoint import Checkpoint
 from coset.answering.answer import Answer
 from coset.answering.ask import AskOptions, ask_async, check_models, checked_question
 from coset.answering.audit import RunRecorder, Runs
-from coset.answering.checkpoint import Checkpoint
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
 from coset.routing.objects_of_state import StateObjects
@@ -106,7 +106,7 @@ def _kept(
 
 def _same_kind(error: CosetError) -> type[CosetError]:
     """A class with the same exit code whose only argument is its text."""
-    from coset.answering.models import ModelFailed
+    from coset.answering.models.choices import ModelFailed
     from coset.errors import UserError
 
     return UserError if isinstance(error, UserError) else ModelFailed if isinstance(error, ModelFailed) else CosetError

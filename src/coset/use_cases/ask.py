@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from coset.answering.models import DEFAULT_MODEL
+from coset.answering.models.choices import DEFAULT_MODEL
 from coset.environment.configuration import Environment
 from coset.use_cases.cancellation import Cancellation, Cancelled
 from coset.use_cases.results import Answer

@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from coset.answering.model_client import Ledger, Limits, ModelClient
-from coset.answering.models import ModelChoice, open_model, parse_model
+from coset.answering.models.choices import ModelChoice, open_model, parse_model
+from coset.answering.models.client import Ledger, Limits, ModelClient
 from coset.answering.recorder import NullRecorder, Recorder
 from coset.environment.configuration import Environment
 from coset.errors import CosetError

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from coset.answering.answer import Answer as ModelAnswer
     from coset.answering.checks import CheckResult
-    from coset.answering.model_client import StepUsage
+    from coset.answering.models.client import StepUsage
     from coset.answering.offline import Declined, OfflineAnswer
     from coset.routing.view import EvidenceView
     from coset.session.result import Result, TableUse

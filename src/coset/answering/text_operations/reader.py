@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coset.answering.model_client import ModelClient, Tool
+from coset.answering.models.client import ModelClient, Tool
 from coset.answering.prompt import DATA_RULE
 from coset.answering.quoting import cell, data_block, one_line
 

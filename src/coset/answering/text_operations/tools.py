@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import sqlglot
 from pydantic import Field
 
+from coset.answering.agent.results import NamedResults
+from coset.answering.agent.tools import Arguments, Outcome, ToolOffer
+from coset.answering.arbiter.records import References, Text
 from coset.answering.quoting import cell, data_block, one_line
 from coset.answering.recorder import Recorder
-from coset.answering.records import References, Text
-from coset.answering.results import NamedResults
 from coset.answering.text_operations import (
     Candidate,
     Classified,
@@ -27,7 +28,6 @@ from coset.answering.text_operations import (
     facet_candidates,
 )
 from coset.answering.text_operations.reader import TextReader
-from coset.answering.tools import Arguments, Outcome, ToolOffer
 from coset.environment.configuration import Environment
 from coset.errors import UserError
 from coset.session.query_session import QuerySession
@@ -114,7 +114,7 @@ class TextTools:
         return self._outcome(made.name, made.table, made.found, _fields(made.found))
 
     async def _resolve_entities(self, arguments: ResolveArguments) -> Outcome:
-        from coset.answering.entity_resolution import resolve_entities
+        from coset.answering.agent.entity_resolution import resolve_entities
 
         written = arguments.table.replace('"', "").strip()
         with EvidenceState.read(self._environment.state_folder) as state:

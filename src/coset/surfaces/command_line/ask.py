@@ -94,7 +94,7 @@ def command(
     Exit code 1 when it stopped without an answer: at a limit, or because the model failed.
     """
     from coset.answering.ask import AskOptions
-    from coset.answering.model_client import Limits
+    from coset.answering.models.client import Limits
     from coset.use_cases.ask import ask, resume
 
     if (question is None) == (run is None):
@@ -151,7 +151,7 @@ def ask_user(question: str, choices: tuple[str, ...]) -> str:
 
 def _show_declined(answer: Answer) -> None:
     """Why there is no answer, what the question touches, and how to go on."""
-    from coset.answering.models import HOW_TO_SET
+    from coset.answering.models.choices import HOW_TO_SET
 
     click.echo(f"not sure: {cell(answer.stopped, 600)}", err=True)
     if answer.view is not None and answer.view.tables:

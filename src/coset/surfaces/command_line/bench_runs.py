@@ -51,7 +51,7 @@ def asking_options(function: Function) -> Function:
 
 def ask_options(given: dict[str, Any]) -> AskOptions:
     from coset.answering.ask import AskOptions
-    from coset.answering.model_client import Limits
+    from coset.answering.models.client import Limits
 
     return AskOptions(
         model=given["model"],
@@ -197,7 +197,7 @@ def _named(options: AskOptions) -> AskOptions:
     import asyncio
     import dataclasses
 
-    from coset.answering.models import choose_models, open_model
+    from coset.answering.models.choices import choose_models, open_model
 
     choices = choose_models(options.model, options.arbiter_model, options.text_model)
     for choice in dict.fromkeys((choices.agent, choices.arbiter, choices.text)):

@@ -61,7 +61,7 @@ def command(
 
 
 def _resume(environment: Environment, number: int, model: str | None, steps: int | None, as_json: bool) -> None:
-    from coset.answering.model_client import Limits
+    from coset.answering.models.client import Limits
 
     limits = Limits(steps=steps) if steps else Limits()
     show_answer(

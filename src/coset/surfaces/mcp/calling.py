@@ -20,8 +20,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 from pydantic import ValidationError
 
+from coset.answering.agent.tools import told
 from coset.answering.quoting import one_line
-from coset.answering.tools import told
 from coset.api.environment import Environment
 from coset.errors import CosetError
 from coset.surfaces.mcp.tools import Tool

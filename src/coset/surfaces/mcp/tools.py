@@ -277,7 +277,7 @@ TOOLS = (
 def offered(environment: Environment, *, read_only: bool) -> dict[str, Tool]:
     """The tools of this environment by name: nothing that keeps anything where only reading is allowed. Raises
     `UserError` for a model that is configured wrongly."""
-    from coset.answering.models import choose_models
+    from coset.answering.models.choices import choose_models
 
     if has_model(environment.configuration):
         choose_models(None, configured=environment.configuration.models)

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coset.answering.evidence import Evidence
-from coset.answering.model_client import ModelClient, Reply, Tool, schema_of
-from coset.answering.parse_records import RecordsForm, read_form, resolved, typed
+from coset.answering.agent.tools import Statements
+from coset.answering.arbiter.parse_records import RecordsForm, read_form, resolved, typed
+from coset.answering.arbiter.records import Records
+from coset.answering.evidence.of_question import Evidence
+from coset.answering.models.client import ModelClient, Reply, Tool, schema_of
 from coset.answering.prompt import ARBITER, CALL_RECORDS, OPENED_ALREADY, OPENED_NOW, TOOLS, user_prompt
 from coset.answering.quoting import data_block
-from coset.answering.records import Records
-from coset.answering.tools import Statements
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart

@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from coset.answering.agent.results import NamedResult
+from coset.answering.agent.tools import SqlArguments, Statements, shown, told
 from coset.answering.answer import Proposal
+from coset.answering.arbiter.records import Shape
 from coset.answering.audit.kept_result import canonical
 from coset.answering.checks import CheckResult
-from coset.answering.model_client import ModelClient, Tool, schema_of
+from coset.answering.models.client import ModelClient, Tool, schema_of
 from coset.answering.prompt import RECOMPUTE, TOOLS
 from coset.answering.quoting import data_block, one_line
-from coset.answering.records import Shape
-from coset.answering.results import NamedResult
-from coset.answering.tools import SqlArguments, Statements, shown, told
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
 from coset.session.query_session import QuerySession

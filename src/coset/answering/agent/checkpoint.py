@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from coset.answering.agent.results import NamedResults
 from coset.answering.answer import Mode
-from coset.answering.model_client import StepUsage
-from coset.answering.records import Records
-from coset.answering.results import NamedResults
+from coset.answering.arbiter.records import Records
+from coset.answering.models.client import StepUsage
 from coset.errors import UserError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from coset.answering.models import OpenModel, Refused, cost_of, is_passing, plain, without_secrets
+from coset.answering.models.choices import OpenModel, Refused, cost_of, is_passing, plain, without_secrets
 from coset.answering.quoting import one_line
 from coset.answering.recorder import HearsRequests, Recorder
 from coset.errors import UserError

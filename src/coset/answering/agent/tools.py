@@ -16,14 +16,14 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from coset.answering.agent.results import NamedResult, NamedResults
 from coset.answering.answer import Proposal
+from coset.answering.arbiter.records import References
 from coset.answering.checks import CheckResult
-from coset.answering.model_client import Call, Tool, schema_of
+from coset.answering.evidence.recover import RECOVERED, recover_all
+from coset.answering.models.client import Call, Tool, schema_of
 from coset.answering.prompt import RE2, TOOLS
 from coset.answering.quoting import data_block, grid, name, one_line
-from coset.answering.records import References
-from coset.answering.recover import RECOVERED, recover_all
-from coset.answering.results import NamedResult, NamedResults
 from coset.errors import CosetError, NotAllowed, SourceUnreachable
 from coset.session.query_session import QuerySession
 from coset.session.result import Result

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from coset.answering.agent.results import NamedResult, best_result
+from coset.answering.agent.tools import Outcome, Toolbox
 from coset.answering.answer import Proposal, misfit
-from coset.answering.model_client import Call, ModelClient, Reply
+from coset.answering.arbiter.records import Shape
+from coset.answering.models.client import Call, ModelClient, Reply
 from coset.answering.prompt import AGENT, CALL_A_TOOL, LAST_STEP, MEND
 from coset.answering.quoting import one_line
-from coset.answering.records import Shape
-from coset.answering.results import NamedResult, best_result
-from coset.answering.tools import Outcome, Toolbox
 from coset.errors import CosetError, UserError
 
 if TYPE_CHECKING:

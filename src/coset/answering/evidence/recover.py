@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from coset.answering.answer import Proposal
-from coset.answering.core_evidence import core_recover
+from coset.answering.arbiter.records import Missing, Records
+from coset.answering.evidence.core import core_recover
 from coset.answering.quoting import one_line
 from coset.answering.recorder import Recorder
-from coset.answering.records import Missing, Records
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, UserError
 from coset.routing.cost import cost

@@ -11,15 +11,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from coset.answering.agent.results import NamedResult, NamedResults
 from coset.answering.answer import Proposal
+from coset.answering.arbiter.records import Shape
 from coset.answering.checks import CheckResult, PinnedShape, run_checks
 from coset.answering.checks import Proposal as Checked
 from coset.answering.checks.result_shape import GRAIN
 from coset.answering.checks.result_values import NULLS
 from coset.answering.quoting import one_line
 from coset.answering.recorder import Recorder
-from coset.answering.records import Shape
-from coset.answering.results import NamedResult, NamedResults
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
 from coset.session.query_session import QuerySession

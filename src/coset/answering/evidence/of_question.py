@@ -15,10 +15,10 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from coset.answering.parse_records import Names
+from coset.answering.arbiter.parse_records import Names
+from coset.answering.evidence.recover import LearnedRecover, recover_all
+from coset.answering.evidence.shorthand import Shorthand, shortened
 from coset.answering.quoting import data_block
-from coset.answering.recover import LearnedRecover, recover_all
-from coset.answering.shorthand import Shorthand, shortened
 from coset.routing.cost import cost
 from coset.routing.view import EvidenceView, LeftOut, ViewRule
 from coset.routing.view_builder import opened

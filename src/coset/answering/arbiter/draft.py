@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coset.answering.agent.results import NamedResult
+from coset.answering.agent.tools import Statements, told
 from coset.answering.answer import Proposal, misfit, plain_value
+from coset.answering.arbiter.records import Records
+from coset.answering.checks.verification import Verification
 from coset.answering.quoting import cell, data_block, one_line
 from coset.answering.recorder import Recorder
-from coset.answering.records import Records
-from coset.answering.results import NamedResult
-from coset.answering.tools import Statements, told
-from coset.answering.verification import Verification
 from coset.errors import CosetError
 from coset.routing.view import EvidenceView
 

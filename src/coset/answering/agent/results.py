@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from coset.answering.answer import misfit
-from coset.answering.records import Shape
+from coset.answering.arbiter.records import Shape
 from coset.errors import UserError
 from coset.session.result import Result
 from coset.sql_text import identifier

@@ -17,8 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from coset.answering.quoting import one_line
-from coset.answering.records import (
+from coset.answering.arbiter.records import (
     KINDS,
     MOST_OF_A_KIND,
     Ambiguity,
@@ -36,6 +35,7 @@ from coset.answering.records import (
     Text,
     TextOperation,
 )
+from coset.answering.quoting import one_line
 from coset.routing.view import EvidenceView
 
 Kind = Literal["field", "join", "filter", "formula", "classify", "extract", "ambiguity", "check", "missing"]

@@ -1,0 +1,1 @@
+"""Language models: which one is meant, and requests to it, counted and limited."""
