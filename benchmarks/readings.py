@@ -17,9 +17,9 @@ from pathlib import Path
 
 from coset.readings.observe import observe
 from coset.readings.offline import read_offline
-from coset.readings.store import ReadingStore
 from coset.readings.vocabulary import stem
 from coset.state import EvidenceState
+from coset.state.readings import ReadingStore
 
 SAME = [
     "number id identifier key no", "customer client partner", "broker agent intermediary",

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from answering.wire_servers import Fail, Say, Wire
 from coset.environment.configuration import load_environment
 from coset.errors import UserError
-from coset.readings.store import ReadingStore
 from coset.state import EvidenceState
+from coset.state.readings import ReadingStore
 from coset.surfaces.command_line import coset
 from coset.use_cases.comprehend import EVIDENCE, Settings, Stage, Summary, ask_the_model, comprehend, read_names
 from coset.use_cases.model_reading import ReadWith

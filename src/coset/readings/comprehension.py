@@ -19,10 +19,10 @@ from coset.readings.observed import ObservedEnvironment
 from coset.readings.offline import CopyOf, read_offline
 from coset.readings.reading import Reading
 from coset.readings.stated import Text
-from coset.readings.store import CORRECTIONS, OFFLINE, ReadingStore
 from coset.readings.vocabulary import vocabulary
 from coset.readings.words import words_of
 from coset.state import EvidenceState
+from coset.state.readings import CORRECTIONS, OFFLINE, ReadingStore
 
 DIGEST = "readings"
 SURE_COPY, WRITTEN = 0.5, 0.8

@@ -16,6 +16,7 @@ from coset.readings.observed import ObservedColumn, ObservedEnvironment, Observe
 from coset.readings.reading import Reader, Reading
 from coset.readings.stated import Text
 from coset.readings.value_patterns import present
+from coset.state.readings import ModelHint, ReadingStore
 
 LONGEST_PAGE, MOST_TABLES, MOST_COLUMNS = 14_000, 40, 120
 LONGEST_SAMPLE, SHOWN_SAMPLES, LONGEST_NOTES, SHOWN_NEIGHBOURS = 18, 2, 3_000, 60
@@ -243,3 +244,12 @@ class _ReplyReader:
         self.readings[reference] = Reading(
             reference, self.table.reference, name[0].lower() + name[1:], meaning, (), self.reader, sure, self.said_by
         )
+
+
+def keep_reply(store: ReadingStore, page: Page, reply: PageReply, reader: Reader) -> None:
+    """Keep what a reply says of the tables of a page, all or nothing. Tables without a line stay to be read."""
+    digests = {table.reference: digest for table, digest in zip(page.tables, page.digests, strict=True)}
+    tables = {column.reference: table.reference for table in page.tables for column in table.columns}
+    hints = [ModelHint(each.table, each.table, "copy", each.original, each.kind) for each in reply.copies]
+    hints += [ModelHint(tables[each], each, "codes") for each in reply.codes]
+    store.keep_reply(reply.readings, {table: digests[table] for table in reply.read}, hints, reader)

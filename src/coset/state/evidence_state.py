@@ -61,9 +61,14 @@ class EvidenceState:
     """An open state. One process may write at a time; readers open it for a moment."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-        self.connection = connection
+        self._connection = connection
         self.path = path
         self._depth = 0
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """For stages whose tables have no module in this package yet; new ones do not use it."""
+        return self._connection
 
     @classmethod
     def open(cls, folder: Path) -> EvidenceState:
@@ -97,7 +102,7 @@ class EvidenceState:
         self.close()
 
     def close(self) -> None:
-        self.connection.close()
+        self._connection.close()
 
     # What is written
 
@@ -111,7 +116,7 @@ class EvidenceState:
             for listing in listings
         ]  # fmt: skip
         with self.transaction():
-            self.connection.execute("DELETE FROM sources")
+            self._connection.execute("DELETE FROM sources")
             self._insert("sources", rows)
 
     def store_tables(self, evidences: Sequence[TableEvidence]) -> set[str]:
@@ -136,7 +141,7 @@ class EvidenceState:
 
     def store_problem(self, reference: str, problem: str) -> None:
         """Say of a table that is known why it could not be read this time."""
-        self.connection.execute("UPDATE tables SET problem = $2 WHERE reference = $1", [reference, problem])
+        self._connection.execute("UPDATE tables SET problem = $2 WHERE reference = $1", [reference, problem])
 
     def remove_tables(self, references: Sequence[str]) -> None:
         """Forget tables that are no longer there."""
@@ -149,13 +154,13 @@ class EvidenceState:
         if self.meta(HASHED_BY) != duckdb.__version__:
             with self.transaction():
                 for name in (*(name for name in OWNED if name.startswith("join_")), "join_keys", "join_overlaps"):
-                    self.connection.execute(f"DELETE FROM {name}").fetchall()
-                self.connection.execute("UPDATE tables SET shape = ''")
+                    self._connection.execute(f"DELETE FROM {name}").fetchall()
+                self._connection.execute("UPDATE tables SET shape = ''")
                 self.set_meta(HASHED_BY, duckdb.__version__)
 
     def store_families(self, rows: Sequence[dict[str, Any]]) -> None:
         with self.transaction():
-            self.connection.execute("DELETE FROM families")
+            self._connection.execute("DELETE FROM families")
             self._insert("families", rows)
 
     def store_relations(self, relations: Iterable[Relation], kept_of: Sequence[str] = ()) -> set[str]:
@@ -173,7 +178,7 @@ class EvidenceState:
             new = [row for row in rows.values() if known.get(row["id"]) != row]
             gone = [row for row in known.values() if rows.get(row["id"]) != row]
             replaced = [row["id"] for row in (*gone, *new)]
-            self.connection.execute("DELETE FROM relations WHERE list_contains($1::VARCHAR[], id)", [replaced])
+            self._connection.execute("DELETE FROM relations WHERE list_contains($1::VARCHAR[], id)", [replaced])
             self._insert("relations", new)
         return {row["right_table"] for row in (*new, *gone)}
 
@@ -187,7 +192,7 @@ class EvidenceState:
             for each in copies
         ]  # fmt: skip
         with self.transaction():
-            self.connection.execute("DELETE FROM copies")
+            self._connection.execute("DELETE FROM copies")
             self._insert("copies", rows)
 
     def copies(self) -> list[Copy]:
@@ -213,7 +218,7 @@ class EvidenceState:
             for each in lists
         ]  # fmt: skip
         with self.transaction():
-            self.connection.execute("DELETE FROM code_lists; DELETE FROM code_list_labels")
+            self._connection.execute("DELETE FROM code_lists; DELETE FROM code_list_labels")
             self._insert("code_lists", rows)
             names = ("column_reference", "code", "label", "list_reference", "language")
             self._insert("code_list_labels", [dict(zip(names, each, strict=True)) for each in labels])
@@ -232,7 +237,7 @@ class EvidenceState:
         """Replace what is known of counters of these tables that disagree with the rows they count."""
         rows = [diagnostic_row(reference, diagnostic) for reference, diagnostic in found]
         with self.transaction():
-            self.connection.execute(
+            self._connection.execute(
                 "DELETE FROM diagnostics WHERE kind = 'counter_disagrees' "
                 "AND list_contains($1::VARCHAR[], table_reference)",
                 [list(tables)],
@@ -243,7 +248,7 @@ class EvidenceState:
         """Replace the documents that belong to no table: descriptions, hints and files, or, with `dictionaries`, what
         data dictionaries say of columns."""
         with self.transaction():
-            self.connection.execute(
+            self._connection.execute(
                 "DELETE FROM documents WHERE table_reference IS NULL AND (kind = 'dictionary') = $1", [dictionaries]
             )
             self._insert("documents", rows)
@@ -255,74 +260,74 @@ class EvidenceState:
             for number, (about, text) in enumerate(notes, start=1)
         ]
         with self.transaction():
-            self.connection.execute("DELETE FROM notes")
+            self._connection.execute("DELETE FROM notes")
             self._insert("notes", rows)
 
     def set_meta(self, key: str, value: str) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
 
     # What is read
 
     def remove_meta(self, key: str) -> None:
         with self.transaction():
-            self.connection.execute("DELETE FROM meta WHERE key = $1", [key])
+            self._connection.execute("DELETE FROM meta WHERE key = $1", [key])
 
     def meta(self, key: str) -> str | None:
-        rows = self.connection.execute("SELECT value FROM meta WHERE key = $1", [key]).fetchall()
+        rows = self._connection.execute("SELECT value FROM meta WHERE key = $1", [key]).fetchall()
         return str(rows[0][0]) if rows else None
 
     def known_tables(self) -> dict[str, KnownTable]:
         """How each table was when it was comprehended."""
-        rows = self.connection.execute("SELECT reference, token, digest, shape, problem FROM tables").fetchall()
+        rows = self._connection.execute("SELECT reference, token, digest, shape, problem FROM tables").fetchall()
         return {row[0]: KnownTable(*row[1:]) for row in rows}
 
     def renew_token(self, reference: str, token: str | None) -> None:
         """Keep what is known of a table whose content did not change, under its new token."""
-        self.connection.execute("UPDATE tables SET token = $2 WHERE reference = $1", [reference, token])
+        self._connection.execute("UPDATE tables SET token = $2 WHERE reference = $1", [reference, token])
 
     def notes(self, about: str | None = None) -> list[Note]:
-        rows = self.connection.execute(
+        rows = self._connection.execute(
             "SELECT number, about, text FROM notes WHERE $1 IS NULL OR about = $1 ORDER BY number", [about]
         ).fetchall()
         return [Note(*row) for row in rows]
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
         """The rows of a query of ours, by column name."""
-        cursor = self.connection.execute(sql, list(parameters))
+        cursor = self._connection.execute(sql, list(parameters))
         names = [column[0] for column in cursor.description or []]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def count(self, table: str) -> int:
-        return int(self.connection.execute(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])
+        return int(self._connection.execute(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing of what is written within; a transaction within another is part of it."""
         if self._depth == 0:
-            self.connection.execute("BEGIN")
+            self._connection.execute("BEGIN")
         self._depth += 1
         try:
             yield
         except BaseException:
             if self._depth == 1:
-                self.connection.execute("ROLLBACK")
+                self._connection.execute("ROLLBACK")
             raise
         else:
             if self._depth == 1:
-                self.connection.execute("COMMIT")
+                self._connection.execute("COMMIT")
         finally:
             self._depth -= 1
 
     def _delete(self, references: Sequence[str]) -> None:
-        self.connection.execute("DELETE FROM meta WHERE key = $1", [RELATIONS_FOUND])
+        self._connection.execute("DELETE FROM meta WHERE key = $1", [RELATIONS_FOUND])
         for name in OWNED:
-            self.connection.execute(
+            self._connection.execute(
                 f"DELETE FROM {name} WHERE list_contains($1::VARCHAR[], table_reference)", [list(references)]
             ).fetchall()
-        self.connection.execute("DELETE FROM tables WHERE list_contains($1, reference)", [list(references)])
+        self._connection.execute("DELETE FROM tables WHERE list_contains($1, reference)", [list(references)])
 
     def _insert(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
-        insert_rows(self.connection, name, rows)
+        insert_rows(self._connection, name, rows)
 
 
 def family_row(

@@ -18,9 +18,9 @@ from coset.environment.configuration import Environment
 from coset.errors import CosetError
 from coset.readings.comprehension import copies_of, texts_of
 from coset.readings.observe import observe
-from coset.readings.pages import INSTRUCTIONS, Page, PageReply, make_pages, parse_reply
-from coset.readings.store import ReadingStore
+from coset.readings.pages import INSTRUCTIONS, Page, PageReply, keep_reply, make_pages, parse_reply
 from coset.state import EvidenceState
+from coset.state.readings import ReadingStore
 
 DEFAULT_BUDGET = 200_000
 
@@ -126,7 +126,7 @@ async def _read(state: EvidenceState, plan: ReadingPlan, wish: ReadWith) -> Mode
             problems.append(str(error))
             break
         said = parse_reply(reply.text, page, "model", plan.model.text)
-        store.keep_reply(page, said, "model")
+        keep_reply(store, page, said, "model")
         replies.append(said)
         problems += said.problems[:5]
         if len(said.read) < len(page.tables):

@@ -16,11 +16,11 @@ from coset.environment.corrections import add_corrections, load_corrections
 from coset.errors import UserError
 from coset.readings.comprehension import said_readings, table_of_references
 from coset.readings.files import readings_as_text, readings_from_text
-from coset.readings.pages import INSTRUCTIONS, Page, PageReply, parse_reply
+from coset.readings.pages import INSTRUCTIONS, Page, PageReply, keep_reply, parse_reply
 from coset.readings.reading import READERS, Reader, Reading
-from coset.readings.store import SAID, ReadingStore
 from coset.state import EvidenceState
 from coset.state.names import resolve
+from coset.state.readings import SAID, ReadingStore
 from coset.use_cases.model_reading import unread_pages
 
 
@@ -110,7 +110,7 @@ def hand_in_page(environment: Environment, key: str, lines: str, said_by: str = 
         if page is None:
             raise UserError(f"there is no page '{key}' to be read: it is read already, or its tables changed")
         reply = parse_reply(lines, page, "agent", said_by)
-        ReadingStore(state).keep_reply(page, reply, "agent")
+        keep_reply(ReadingStore(state), page, reply, "agent")
     return reply
 
 

@@ -1,0 +1,83 @@
+"""SQL on the state file: how the modules of this package read and write, and no other package does.
+
+In: an open state and a statement of ours. Out: frozen rows, whose fields are the columns of the result by name; lists
+come as tuples. Knows none of the state's tables.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from coset.state.inserting import insert_rows
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from coset.state.evidence_state import EvidenceState
+
+Row = TypeVar("Row")
+
+
+def execute(state: EvidenceState, sql: str, parameters: Sequence[object] = ()) -> duckdb.DuckDBPyConnection:
+    """Run a statement; its result can be fetched from what this answers with."""
+    return state._connection.execute(sql, list(parameters))
+
+
+def fetch(state: EvidenceState, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    """The result as plain tuples: for a column or two, which the caller names at once."""
+    return execute(state, sql, parameters).fetchall()
+
+
+def texts(state: EvidenceState, sql: str, parameters: Sequence[object] = ()) -> list[str]:
+    """The only column of a result of texts."""
+    return [row[0] for row in fetch(state, sql, parameters)]
+
+
+def number(state: EvidenceState, sql: str, parameters: Sequence[object] = ()) -> int:
+    """The only value of a result that is one whole number."""
+    return int(fetch(state, sql, parameters)[0][0])
+
+
+def select(state: EvidenceState, kind: type[Row], sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+    """The result as frozen rows of a kind: `sql` has a column for each of its fields, in any order."""
+    names, lists = fields_of(kind)  # type: ignore[arg-type]
+    result = execute(state, sql, parameters)
+    found = [column[0] for column in result.description or []]
+    places = [found.index(name) for name in names]
+    make: Callable[..., Row] = kind
+    if places == list(range(len(found))) and not lists:
+        return [make(*row) for row in result.fetchall()]
+    fields = [(place, number in lists) for number, place in enumerate(places)]
+    return [
+        make(*(tuple(row[place] or ()) if is_list else row[place] for place, is_list in fields))
+        for row in result.fetchall()
+    ]
+
+
+def insert(state: EvidenceState, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Add rows, given by the names of the table's columns, all with the same."""
+    insert_rows(state._connection, table, [dict(row) for row in rows])
+
+
+def add(state: EvidenceState, table: str, rows: Iterable[Any]) -> None:
+    """Add frozen rows whose fields are columns of the table."""
+    insert(state, table, ({name: _plain(value) for name, value in _values(row)} for row in rows))
+
+
+def _values(row: Any) -> Iterable[tuple[str, Any]]:
+    return ((field.name, getattr(row, field.name)) for field in dataclasses.fields(row))
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+@functools.cache
+def fields_of(kind: type[Any]) -> tuple[tuple[str, ...], frozenset[int]]:
+    """The columns of a kind of row, and the places of those that are lists."""
+    fields = dataclasses.fields(kind)
+    lists = frozenset(place for place, field in enumerate(fields) if str(field.type).startswith(("Texts", "tuple[")))
+    return tuple(field.name for field in fields), lists

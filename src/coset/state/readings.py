@@ -1,0 +1,142 @@
+"""Readings in the state: what a table, column or nested path is, in plain words, who says so, and how sure that is.
+
+Several readers may read the same object; all their readings are kept, and the best is shown. A person's wins. Each
+reader's readings are replaced as a whole, so that one reader's run never touches what another one said. Also kept here:
+which tables a model has read, and the copies and columns of codes that it saw. Knows no reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from coset.state.evidence_state import EvidenceState
+from coset.state.queries import add, execute, fetch, select
+
+Reader = Literal["person", "agent", "model", "comment", "document", "sql", "lexicon", "words", "abbreviations"]
+READERS: tuple[Reader, ...] = get_args(Reader)
+"""In the order in which they win where they are equally sure."""
+OFFLINE: tuple[Reader, ...] = ("comment", "document", "sql", "lexicon", "words", "abbreviations")
+SAID: tuple[Reader, ...] = ("person", "agent")
+CORRECTIONS = "coset.corrections.yaml"
+"""The source of readings that stand in the corrections file: they are what the file says now."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one reader says of one object."""
+
+    reference: str
+    table_reference: str
+    name: str
+    """A short plain-English name: "billing document header"."""
+    meaning: str = ""
+    """What one row or value is, where the name does not say it all."""
+    synonyms: tuple[str, ...] = ()
+    reader: Reader = "words"
+    confidence: float = 0.5
+    source: str = ""
+    """Where it is written or what it was made from: a section, a system of the lexicon, the pieces of the name."""
+
+    @property
+    def is_table(self) -> bool:
+        return self.reference == self.table_reference
+
+
+@dataclass(frozen=True)
+class ModelHint:
+    """What a model takes for a copy (of `target_reference`) or a column of codes."""
+
+    table_reference: str
+    reference: str
+    hint: Literal["copy", "codes"]
+    target_reference: str = ""
+    detail: str = ""
+
+
+class ReadingStore:
+    """The readings of an open state."""
+
+    def __init__(self, state: EvidenceState) -> None:
+        self.state = state
+
+    def replace(self, readings: Iterable[Reading], readers: Sequence[Reader]) -> None:
+        """Store readings instead of all that these readers said before; forget tables that are gone."""
+        with self.state.transaction():
+            execute(
+                self.state,
+                "DELETE FROM readings WHERE list_contains($1::VARCHAR[], reader) "
+                "OR table_reference NOT IN (SELECT reference FROM tables)",
+                [list(readers)],
+            )
+            add(self.state, "readings", readings)
+
+    def replace_said(self, readings: Iterable[Reading]) -> None:
+        """Store what the corrections file says instead of what it said before."""
+        with self.state.transaction():
+            execute(self.state, "DELETE FROM readings WHERE source = $1", [CORRECTIONS])
+            add(self.state, "readings", readings)
+
+    def replace_tables(self, readings: Iterable[Reading], tables: Sequence[str], reader: Reader) -> None:
+        """Store what one reader says of some tables instead of what it said of them before."""
+        with self.state.transaction():
+            execute(
+                self.state,
+                "DELETE FROM readings WHERE reader = $1 AND source <> $3 "
+                "AND list_contains($2::VARCHAR[], table_reference)",
+                [reader, list(tables), CORRECTIONS],
+            )
+            add(self.state, "readings", readings)
+
+    def replace_objects(self, readings: Sequence[Reading], reader: Reader) -> None:
+        """Store what one reader says of some objects instead of what it said of them before."""
+        with self.state.transaction():
+            execute(
+                self.state,
+                "DELETE FROM readings WHERE reader = $1 AND list_contains($2::VARCHAR[], reference)",
+                [reader, [reading.reference for reading in readings]],
+            )
+            add(self.state, "readings", readings)
+
+    # What a model or an agent read page by page
+
+    def read_by_model(self) -> dict[str, str]:
+        """The digest with which each table was read last."""
+        return dict(fetch(self.state, "SELECT table_reference, digest FROM model_read"))
+
+    def keep_reply(
+        self, readings: Iterable[Reading], digests: Mapping[str, str], hints: Iterable[ModelHint], reader: Reader
+    ) -> None:
+        """Keep what a reply says of the tables that it read, given with their digests, all or nothing."""
+        with self.state.transaction():
+            self.replace_tables(readings, list(digests), reader)
+            for table in ("model_read", "model_hints"):
+                execute(
+                    self.state,
+                    f"DELETE FROM {table} WHERE list_contains($1::VARCHAR[], table_reference) "
+                    "OR table_reference NOT IN (SELECT reference FROM tables)",
+                    [list(digests)],
+                )
+            for read in digests.items():
+                execute(self.state, "INSERT INTO model_read VALUES ($1, $2)", read)
+            add(self.state, "model_hints", hints)
+
+    def all(self, *, best: bool = False) -> list[Reading]:
+        """Every reading, or the best of each object, by reference and then the surest first."""
+        return select(
+            self.state,
+            Reading,
+            f"SELECT * FROM {'best_readings' if best else 'readings'} "
+            "ORDER BY table_reference, reference, reader = 'person' DESC, confidence DESC, reader, source",
+        )
+
+    def of(self, reference: str) -> list[Reading]:
+        """All readings of one object, the best first."""
+        return select(
+            self.state,
+            Reading,
+            "SELECT * FROM readings WHERE reference = $1 "
+            "ORDER BY reader = 'person' DESC, confidence DESC, list_position($2::VARCHAR[], reader)",
+            [reference, list(READERS)],
+        )
