@@ -47,7 +47,7 @@ from coset.identities.matching import (
 from coset.identities.model import load_model
 from coset.readings.observed import ObservedTable
 from coset.readings.words import words_of
-from coset.routing.model import load_routing_encoder
+from coset.routing.ranking.model import load_routing_encoder
 from coset.training.objects import TrainingSet, disguise_tables, read_training_set
 
 Pair = tuple[list[Attribute], list[Attribute], dict[int, list[int]]]

@@ -29,10 +29,10 @@ from identities_speed import environment
 from report import report
 
 from coset.routing.anchors import AnchorIndex, find_anchors
-from coset.routing.index import build_index
-from coset.routing.model import load_routing_model
-from coset.routing.question import encode_question
-from coset.routing.ranking_features import candidates
+from coset.routing.ranking.features import candidates
+from coset.routing.ranking.index import build_index
+from coset.routing.ranking.model import load_routing_model
+from coset.routing.ranking.question import encode_question
 
 ASKED = 40
 

@@ -14,7 +14,7 @@ from coset.environment.configuration import Environment
 from coset.identities.inventory import load_inventory
 from coset.identities.picture import picture
 from coset.routing.router import Router
-from coset.routing.view_text import view_text
+from coset.routing.views.text import view_text
 from coset.state import EvidenceState
 
 VIEWED = "Which customers with open invoices wrote tickets about Atlas?"

@@ -10,7 +10,7 @@ from coset.environment.configuration import Environment, load_environment
 from coset.evidence.work import over_processes
 from coset.identities.comprehension import comprehend_identities
 from coset.identities.model import load_model
-from coset.routing.view import EvidenceView, LeftOut, ViewColumn, ViewTable
+from coset.routing.views.view import EvidenceView, LeftOut, ViewColumn, ViewTable
 from coset.state import EvidenceState
 from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 

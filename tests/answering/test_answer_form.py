@@ -17,7 +17,7 @@ from coset.answering.assemble import references_of_answer
 from coset.answering.models.client import Retries
 from coset.answering.run_store import answer_data
 from coset.environment.configuration import Environment
-from coset.routing.view import EvidenceView, LeftOut, Passage, ViewRelation
+from coset.routing.views.view import EvidenceView, LeftOut, Passage, ViewRelation
 
 MOST = "SELECT city, count(*) AS n FROM crm.customers WHERE city = 'Bern' GROUP BY city"
 ROW = {"meaning": "the city with most customers", "form": "row", "columns": ["city", "n"]}

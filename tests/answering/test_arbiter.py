@@ -24,9 +24,9 @@ from coset.answering.prompt import AGENT, ARBITER, CORE_AGENT, CORE_TOOLS, learn
 from coset.answering.quoting import cell, data_block, grid
 from coset.answering.recorder import NullRecorder
 from coset.answering.text_operations.tools import TextTools
-from coset.routing.cost import cost
-from coset.routing.view import DirectoryEntry, EvidenceView, LeftOut, Passage, ViewColumn, ViewRelation, ViewTable
-from coset.routing.view_text import view_text
+from coset.routing.views.cost import cost
+from coset.routing.views.text import view_text
+from coset.routing.views.view import DirectoryEntry, EvidenceView, LeftOut, Passage, ViewColumn, ViewRelation, ViewTable
 
 
 def column(reference: str, expression: str, kind: str = "VARCHAR", values: str = "") -> ViewColumn:

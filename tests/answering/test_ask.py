@@ -23,8 +23,8 @@ from coset.answering.run_store import ask_and_keep, go_on
 from coset.environment.configuration import Environment, load_environment
 from coset.errors import UserError
 from coset.evidence.work import here
-from coset.routing.model import ABOUT_FILE, shipped_folder
-from coset.routing.view import EvidenceView
+from coset.routing.ranking.model import ABOUT_FILE, shipped_folder
+from coset.routing.views.view import EvidenceView
 from coset.session.query_session import QuerySession
 from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 

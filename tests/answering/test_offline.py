@@ -11,7 +11,7 @@ import pytest
 
 from coset.answering.offline import Declined, OfflineAnswer, answer
 from coset.environment.configuration import load_environment
-from coset.routing.knowledge import Rule
+from coset.routing.objects.knowledge import Rule
 from coset.routing.router import Router
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState

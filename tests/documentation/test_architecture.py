@@ -43,7 +43,7 @@ def test_every_package_is_on_the_page():
     named = {path.resolve() for path in paths_of_the_tree()}
     packages = {path.parent for path in PACKAGE.glob("*/__init__.py")} | {
         path.parent
-        for stage in ("evidence", "relations", "answering", "surfaces")
+        for stage in ("evidence", "relations", "routing", "answering", "surfaces")
         for path in PACKAGE.glob(f"{stage}/*/__init__.py")
     }
     assert packages - named == set()

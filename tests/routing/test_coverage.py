@@ -11,10 +11,10 @@ from view_company import company, inventory
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE
 from coset.identities.text_encoder import TextEncoder
 from coset.routing.anchors import AnchorIndex, look_up
-from coset.routing.coverage import Coverage, Vocabulary, role_words
-from coset.routing.index_store import load_index, store_vectors
-from coset.routing.model import ENCODER_FILE, shipped_folder
-from coset.routing.question import encode_question
+from coset.routing.ranking.index_store import load_index, store_vectors
+from coset.routing.ranking.model import ENCODER_FILE, shipped_folder
+from coset.routing.ranking.question import encode_question
+from coset.routing.search.coverage import Coverage, Vocabulary, role_words
 from coset.state import EvidenceState
 
 pytestmark = pytest.mark.skipif(

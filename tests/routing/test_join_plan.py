@@ -9,8 +9,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coset.routing.facts import RelationFacts
-from coset.routing.join_plan import MOST_CONNECTING, join_plan
+from coset.routing.objects.facts import RelationFacts
+from coset.routing.views.join_plan import MOST_CONNECTING, join_plan
 
 
 def relation(

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from view_company import EVIL, GivenScores, company, demanding, inventory, no_demand, objects
 
 from coset.errors import CosetError, UserError
-from coset.routing.cost import cost
-from coset.routing.objects_of_state import StateObjects
+from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.request import Anchor
-from coset.routing.view_builder import materialise
-from coset.routing.view_json import view_json
-from coset.routing.view_text import view_text
+from coset.routing.views.builder import materialise
+from coset.routing.views.cost import cost
+from coset.routing.views.text import view_text
+from coset.routing.views.view import view_json
 from coset.state import EvidenceState
 
 ORDER, CUSTOMERS, ITEMS = "shop/main/order", "crm/customers", "shop/main/items"

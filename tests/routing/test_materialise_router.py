@@ -16,11 +16,11 @@ from coset.errors import UserError
 from coset.identities.inventory import COORDINATES
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE
 from coset.identities.text_encoder import TextEncoder
-from coset.routing.model import ENCODER_FILE, RoutingModel, shipped_folder
-from coset.routing.ranking import INPUTS, PARTS, Network, Ranker
+from coset.routing.ranking.model import ENCODER_FILE, RoutingModel, shipped_folder
+from coset.routing.ranking.ranker import INPUTS, PARTS, Network, Ranker
+from coset.routing.ranking.selection import SelectionSettings
 from coset.routing.router import Router
-from coset.routing.selection import SelectionSettings
-from coset.routing.view_text import view_text
+from coset.routing.views.text import view_text
 from coset.state import EvidenceState
 
 pytestmark = pytest.mark.skipif(

@@ -18,8 +18,8 @@ from safetensors.numpy import load_file, save_file
 from coset.errors import CosetError, UserError
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.identities.model import IdentityModel, load_model
-from coset.routing.model import load_routing_model
-from coset.routing.query_model import QUERY_FILE, Projection, QueryModel, question_vectors
+from coset.routing.ranking.model import load_routing_model
+from coset.routing.ranking.query_model import QUERY_FILE, Projection, QueryModel, question_vectors
 
 PROTOTYPES, WIDTH = 7, 5
 

@@ -7,12 +7,12 @@ import pytest
 
 from coset.errors import CosetError
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
-from coset.routing.index import RoutingIndex, build_index
-from coset.routing.model import load_ranker, load_routing_model, save_ranker
-from coset.routing.question import encode_question
-from coset.routing.ranking_features import COLUMN_FEATURES, TABLE_FEATURES, candidates
+from coset.routing.ranking.features import COLUMN_FEATURES, TABLE_FEATURES, candidates
+from coset.routing.ranking.index import RoutingIndex, build_index
+from coset.routing.ranking.model import load_ranker, load_routing_model, save_ranker
+from coset.routing.ranking.question import encode_question
+from coset.routing.ranking.selection import SelectionSettings, join_keys, kept_columns
 from coset.routing.request import Anchor
-from coset.routing.selection import SelectionSettings, join_keys, kept_columns
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import pytest
 from view_company import objects
 
 from coset.errors import UserError
-from coset.routing.cost import cost
-from coset.routing.recover import recover
-from coset.routing.search import holding, search
+from coset.routing.search.recover import recover
+from coset.routing.search.search import holding, search
+from coset.routing.views.cost import cost
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coset.routing.shorthands import Shorthands
+from coset.routing.objects.shorthands import Shorthands
 from coset.sql_text import identifier
 
 STRIPPED = "regexp_replace({}, '^[^\\p{{L}}\\p{{N}}]+|[^\\p{{L}}\\p{{N}}]+$', '', 'g')"

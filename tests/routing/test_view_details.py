@@ -12,15 +12,15 @@ from coset.evidence.work import here
 from coset.identities.comprehension import comprehend_identities
 from coset.identities.model import load_model
 from coset.routing.anchors.match_texts import MENTIONED
-from coset.routing.choice import ChoiceSettings, choose
-from coset.routing.cost import cost
-from coset.routing.details import Width, view_column
-from coset.routing.facts import ColumnFacts, RoleFacts, ValuesFacts
-from coset.routing.objects_of_state import StateObjects
+from coset.routing.objects.facts import ColumnFacts, RoleFacts, ValuesFacts
+from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.request import Anchor
-from coset.routing.view import Cleaning, Role, ViewColumn
-from coset.routing.view_builder import materialise
-from coset.routing.view_text import column_line, role_text, view_text
+from coset.routing.views.builder import materialise
+from coset.routing.views.choice import ChoiceSettings, choose
+from coset.routing.views.cost import cost
+from coset.routing.views.details import Width, view_column
+from coset.routing.views.text import column_line, role_text, view_text
+from coset.routing.views.view import Cleaning, Role, ViewColumn
 from coset.state import EvidenceState
 from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 

@@ -12,9 +12,9 @@ from coset.answering.checks import Proposal, run_checks
 from coset.environment.configuration import load_environment
 from coset.evidence.work import here
 from coset.routing.anchors import AnchorIndex, build_value_index, look_up
-from coset.routing.objects_of_state import StateObjects
-from coset.routing.table_details import family_line, naming_column
-from coset.routing.view_builder import _members
+from coset.routing.objects.objects_of_state import StateObjects
+from coset.routing.views.builder import _members
+from coset.routing.views.table_details import family_line, naming_column
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend

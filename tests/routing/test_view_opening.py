@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from view_company import GivenScores, inventory, no_demand, objects
 
-from coset.routing.budgets import Budget
-from coset.routing.cost import cost
-from coset.routing.view import EvidenceView
-from coset.routing.view_builder import materialise, opened
-from coset.routing.view_text import details_text, prefix_text, view_text
+from coset.routing.views.budgets import Budget
+from coset.routing.views.builder import materialise, opened
+from coset.routing.views.cost import cost
+from coset.routing.views.text import details_text, prefix_text, view_text
+from coset.routing.views.view import EvidenceView
 
 ORDER, CUSTOMERS, ITEMS = "shop/main/order", "crm/customers", "shop/main/items"
 

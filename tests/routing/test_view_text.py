@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from view_company import GivenScores, company, inventory, no_demand, objects
 
-from coset.routing.cost import cost, lines_cost
-from coset.routing.data_as_text import literal, one_line, runnable
+from coset.routing.objects.data_as_text import literal, one_line, runnable
+from coset.routing.objects.sql_names import as_list, equality, name, qualified
 from coset.routing.request import Anchor
-from coset.routing.sql_names import as_list, equality, name, qualified
-from coset.routing.view_builder import materialise
-from coset.routing.view_text import HEADER, percent, view_text
+from coset.routing.views.builder import materialise
+from coset.routing.views.cost import cost, lines_cost
+from coset.routing.views.text import HEADER, percent, view_text
 from coset.session.query_session import QuerySession
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from coset.routing.group_features import bounds_of, highest
-from coset.routing.word_features import WORD_FEATURES, features_by_group
+from coset.routing.ranking.group_features import bounds_of, highest
+from coset.routing.ranking.word_features import WORD_FEATURES, features_by_group
 
 NEAR = np.array(
     # name  older  the

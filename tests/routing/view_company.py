@@ -19,7 +19,7 @@ from coset.evidence.work import here
 from coset.identities.comprehension import comprehend_identities
 from coset.identities.inventory import Inventory, shipped_inventory
 from coset.identities.model import load_model
-from coset.routing.objects_of_state import StateObjects
+from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.request import Demand
 from coset.state import EvidenceState
 from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend

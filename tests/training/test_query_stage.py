@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from test_query_targets import identity_model, questions, quiet, training_set  # noqa: E402
 
 from coset.identities.inventory import COORDINATES  # noqa: E402
-from coset.routing.query_model import QUERY_FILE, QueryModel, question_vectors  # noqa: E402
+from coset.routing.ranking.query_model import QUERY_FILE, QueryModel, question_vectors  # noqa: E402
 from coset.training.query_fit import (  # noqa: E402
     QuerySettings,
     TorchProjection,

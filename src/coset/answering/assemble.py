@@ -21,7 +21,7 @@ from coset.answering.checks.statement import Statement, columns_read, read_state
 from coset.answering.models.client import StepUsage
 from coset.answering.recorder import Recorder
 from coset.errors import CosetError
-from coset.routing.view import EvidenceView, ViewRelation
+from coset.routing.views.view import EvidenceView, ViewRelation
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 

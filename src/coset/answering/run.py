@@ -36,8 +36,8 @@ from coset.answering.recorder import Recorder
 from coset.answering.text_operations.reader import TextReader
 from coset.answering.text_operations.tools import TextTools
 from coset.environment.configuration import Environment
-from coset.routing.budgets import DETAILS
-from coset.routing.view import EvidenceView
+from coset.routing.views.budgets import DETAILS
+from coset.routing.views.view import EvidenceView
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 

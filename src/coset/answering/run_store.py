@@ -18,7 +18,7 @@ from coset.answering.ask import AskOptions, ask_async, check_models, checked_que
 from coset.answering.audit import RunRecorder, Runs
 from coset.environment.configuration import Environment
 from coset.errors import CosetError
-from coset.routing.objects_of_state import StateObjects
+from coset.routing.objects.objects_of_state import StateObjects
 from coset.session.query_session import QuerySession
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from coset.errors import CosetError, UserError
 from coset.identities.teaching import Statement
-from coset.routing.budgets import DETAILS, RECOVERED
-from coset.routing.recover import Recovered
+from coset.routing.search.recover import Recovered
+from coset.routing.views.budgets import DETAILS, RECOVERED
 from coset.session.worker_process import WorkerLimits
 from coset.state import EvidenceState, Note
 from coset.use_cases import corrections, evidence, queries, views
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from coset.evidence.work import Spread
     from coset.readings.pages import PageReply
     from coset.readings.reading import Reading
-    from coset.routing.explanation import Explanation
+    from coset.routing.views.explanation import Explanation
     from coset.state.objects import CodeList, Copy
     from coset.use_cases.ask import Reasoner
     from coset.use_cases.comprehend import Summary as Comprehension

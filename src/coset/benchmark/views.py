@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from coset.errors import UserError
-from coset.routing.view import EvidenceView
+from coset.routing.views.view import EvidenceView
 
 _FILE_ENDING = re.compile(r"\.(csv|xlsx|jsonl|parquet)$")
 

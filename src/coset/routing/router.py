@@ -20,23 +20,23 @@ from coset.errors import UserError
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.identities.model import load_model
 from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
-from coset.routing.blending import Context, blended
-from coset.routing.budgets import DETAILS, OPENED, Budget
-from coset.routing.choice import ChoiceSettings, Selection, choose
-from coset.routing.coverage import Vocabulary, role_words, without_chance
-from coset.routing.explanation import Explanation
-from coset.routing.index import RoutingIndex, Vectors
-from coset.routing.index_store import load_index
-from coset.routing.lexical import LexicalIndex
-from coset.routing.model import RoutingModel, load_routing_model
-from coset.routing.objects_of_state import StateObjects
-from coset.routing.question import encode_question
-from coset.routing.ranking_features import candidates
-from coset.routing.recover import sections_of
+from coset.routing.objects.objects_of_state import StateObjects
+from coset.routing.ranking.features import candidates
+from coset.routing.ranking.index import RoutingIndex, Vectors
+from coset.routing.ranking.index_store import load_index
+from coset.routing.ranking.model import RoutingModel, load_routing_model
+from coset.routing.ranking.question import encode_question
 from coset.routing.request import Anchor, Demand
-from coset.routing.view import EvidenceView
-from coset.routing.view_builder import in_order_of_score, opened, view_of
-from coset.routing.word_index import stems_of
+from coset.routing.search.blending import Context, blended
+from coset.routing.search.coverage import Vocabulary, role_words, without_chance
+from coset.routing.search.lexical import LexicalIndex
+from coset.routing.search.recover import sections_of
+from coset.routing.search.word_index import stems_of
+from coset.routing.views.budgets import DETAILS, OPENED, Budget
+from coset.routing.views.builder import in_order_of_score, opened, view_of
+from coset.routing.views.choice import ChoiceSettings, Selection, choose
+from coset.routing.views.explanation import Explanation
+from coset.routing.views.view import EvidenceView
 from coset.session.query_session import QuerySession
 from coset.state.names import resolve
 

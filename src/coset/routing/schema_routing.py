@@ -18,16 +18,16 @@ from coset.identities.model import IdentityModel
 from coset.identities.realise import realise_environment
 from coset.readings.observed import ObservedEnvironment, ObservedTable
 from coset.routing.anchors import AnchorIndex, find_anchors
-from coset.routing.blending import blended
-from coset.routing.index import RoutingIndex, Vectors, build_index
-from coset.routing.lexical import WeightedWords, texts_of_observed
-from coset.routing.model import RoutingModel
-from coset.routing.question import encode_question
-from coset.routing.ranking_features import candidates
+from coset.routing.ranking.features import candidates
+from coset.routing.ranking.index import RoutingIndex, Vectors, build_index
+from coset.routing.ranking.model import RoutingModel
+from coset.routing.ranking.question import encode_question
+from coset.routing.ranking.selection import kept_columns
 from coset.routing.request import Anchor
 from coset.routing.schema_files import SchemaDatabase
-from coset.routing.selection import kept_columns
-from coset.routing.word_index import stems_of
+from coset.routing.search.blending import blended
+from coset.routing.search.lexical import WeightedWords, texts_of_observed
+from coset.routing.search.word_index import stems_of
 
 MOST_TABLES = 200
 MARK = "\x1f"

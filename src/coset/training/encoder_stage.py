@@ -16,7 +16,7 @@ from coset.errors import MissingDependency
 from coset.identities.inventory import COORDINATES, shipped_inventory
 from coset.identities.model import TABLE_FILE, TEXT_FILE, VOCABULARY_FILE, WORDS_FILE
 from coset.identities.text_encoder import WordPieces
-from coset.routing.model import ENCODER_FILE
+from coset.routing.ranking.model import ENCODER_FILE
 from coset.training.distil import distil, texts_to_learn
 from coset.training.fine_tune import fine_tune
 from coset.training.identity_stage import RecipeSettings

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from coset.identities.inventory import COORDINATES, Coordinate
 from coset.identities.prototypes import Array
-from coset.routing.query_model import QueryModel
+from coset.routing.ranking.query_model import QueryModel
 from coset.training.query_targets import QuestionSet
 
 CUTS = (1, 3, 5, 10)

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from coset.identities.inventory import COORDINATES, Coordinate
 from coset.identities.prototypes import Array
-from coset.routing.query_model import EPSILON, Projection
+from coset.routing.ranking.query_model import EPSILON, Projection
 
 Report = Callable[[str, float], None]
 
@@ -46,7 +46,7 @@ class QuerySettings:
 
 
 class TorchProjection(nn.Module):
-    """`coset.routing.query_model.Projection`, trainable."""
+    """`coset.routing.ranking.query_model.Projection`, trainable."""
 
     def __init__(self, texts: int, settings: QuerySettings) -> None:
         super().__init__()

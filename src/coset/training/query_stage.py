@@ -27,8 +27,8 @@ from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE, IdentityModel, load_model
 from coset.identities.prototypes import Array
 from coset.identities.text_encoder import TextEncoder
-from coset.routing.model import ENCODER_FILE, encoder_name
-from coset.routing.query_model import QueryModel, question_vectors
+from coset.routing.ranking.model import ENCODER_FILE, encoder_name
+from coset.routing.ranking.query_model import QueryModel, question_vectors
 from coset.training.corpora import Question, read_questions
 from coset.training.objects import TrainingSet, read_training_set
 from coset.training.query_figures import DemandQuality, demand_quality, meanings, prior_demand, prototype_use

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from coset.identities.model import IdentityModel
-from coset.routing.model import RoutingModel
-from coset.routing.question import EncodedQuestion, encode_question
-from coset.routing.ranking_features import candidates
+from coset.routing.ranking.features import candidates
+from coset.routing.ranking.model import RoutingModel
+from coset.routing.ranking.question import EncodedQuestion, encode_question
 from coset.routing.request import Anchor, Demand
 from coset.routing.schema_files import Key, SchemaDatabase, read_schemas
 from coset.routing.schema_routing import MARK, SchemaRouter

@@ -16,7 +16,7 @@ import numpy as np
 
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE, IdentityModel
 from coset.identities.text_encoder import TextEncoder
-from coset.routing.model import (
+from coset.routing.ranking.model import (
     ENCODER_FILE,
     RANKER_FILE,
     RoutingModel,
@@ -25,9 +25,9 @@ from coset.routing.model import (
     save_about,
     save_ranker,
 )
-from coset.routing.query_model import QUERY_FILE, QueryModel
-from coset.routing.ranking import Ranker
-from coset.routing.selection import SelectionSettings, kept_columns
+from coset.routing.ranking.query_model import QUERY_FILE, QueryModel
+from coset.routing.ranking.ranker import Ranker
+from coset.routing.ranking.selection import SelectionSettings, kept_columns
 from coset.training.corpora import read_questions
 from coset.training.distil import DistilSettings
 from coset.training.objects import TrainingSet

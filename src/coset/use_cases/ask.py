@@ -110,7 +110,7 @@ def _keep_offline(workspace: Workspace, found: OfflineAnswer | Declined, at: dat
     from coset.answering.audit import RunRecorder
     from coset.answering.audit.kept_result import kept_rows
     from coset.answering.offline import Declined
-    from coset.routing.view_text import view_text
+    from coset.routing.views.text import view_text
 
     with RunRecorder(workspace.configuration) as recorder:
         number = recorder.start(found.question, environment_version=version, mode="offline", started_at=at)

@@ -47,8 +47,8 @@ from coset.relations.copies import COPIES_FOUND, copies_digest, copies_with_orig
 from coset.relations.joins import JoinMemory, join_facts, relate
 from coset.relations.joins.memory import holders_of_column_names
 from coset.routing.anchors import ValueIndexSummary, build_value_index
-from coset.routing.index_store import store_vectors
-from coset.routing.model import load_routing_model
+from coset.routing.ranking.index_store import store_vectors
+from coset.routing.ranking.model import load_routing_model
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 from coset.state.evidence_state import RELATIONS_FOUND, family_row

@@ -106,7 +106,7 @@ def document_of(workspace: Workspace, document: str) -> str:
 
 def directory_of(workspace: Workspace) -> str:
     """What every view begins with: what was written of the data, general rules, and a line for each table."""
-    from coset.routing.view_text import prefix_text
+    from coset.routing.views.text import prefix_text
 
     with workspace.routed() as router:
         return prefix_text(router.view(ANY_QUESTION))

@@ -15,11 +15,11 @@ from coset.errors import CosetError, UserError
 from coset.identities.explain import explain, realised_identities
 from coset.identities.inventory import Inventory, load_inventory
 from coset.identities.store import IdentityStore
-from coset.routing.data_as_text import runnable
-from coset.routing.details import Width, view_relation
-from coset.routing.facts import RelationFacts
-from coset.routing.objects_of_state import StateObjects
-from coset.routing.view_parts import ViewParts
+from coset.routing.objects.data_as_text import runnable
+from coset.routing.objects.facts import RelationFacts
+from coset.routing.objects.objects_of_state import StateObjects
+from coset.routing.views.details import Width, view_relation
+from coset.routing.views.parts import ViewParts
 from coset.sql_text import identifier
 from coset.state import EvidenceState
 from coset.state.listings import everything_about, joins_of, quality_of

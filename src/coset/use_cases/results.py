@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from coset.routing.view_json import view_values
-from coset.routing.view_text import details_text, view_text
+from coset.routing.views.text import details_text, view_text
+from coset.routing.views.view import view_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from coset.answering.checks import CheckResult
     from coset.answering.models.client import StepUsage
     from coset.answering.offline import Declined, OfflineAnswer
-    from coset.routing.view import EvidenceView
+    from coset.routing.views.view import EvidenceView
     from coset.session.result import Result, TableUse
 
 SHOWN_ROWS = 30

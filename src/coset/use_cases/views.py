@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from coset.errors import UserError
-from coset.routing.budgets import DETAILS, RECOVERED
-from coset.routing.recover import Recovered
+from coset.routing.search.recover import Recovered
+from coset.routing.views.budgets import DETAILS, RECOVERED
 from coset.use_cases.evidence import reference_of
 from coset.use_cases.results import View
 from coset.use_cases.workspace import Workspace
 
 if TYPE_CHECKING:
-    from coset.routing.explanation import Explanation
+    from coset.routing.views.explanation import Explanation
 
 __all__ = ["DETAILS", "RECOVERED", "explain", "open_tables", "recover", "recover_or_search", "search", "view"]
 
@@ -48,7 +48,7 @@ def open_tables(workspace: Workspace, names: Sequence[str], beside: View | None 
 
 def recover(workspace: Workspace, name: str, budget: int = RECOVERED) -> Recovered:
     """All that is known of one thing that a view names, or that it left out."""
-    from coset.routing.recover import recover as recovered
+    from coset.routing.search.recover import recover as recovered
 
     with workspace.objects() as objects:
         try:
@@ -62,7 +62,7 @@ def recover(workspace: Workspace, name: str, budget: int = RECOVERED) -> Recover
 
 def search(workspace: Workspace, words: str, budget: int = RECOVERED) -> Recovered:
     """What has these words in its name, its values or its text."""
-    from coset.routing.search import search as searched
+    from coset.routing.search.search import search as searched
 
     with workspace.objects() as objects:
         return searched(objects, words, budget)

@@ -20,7 +20,7 @@ from coset.state import EvidenceState
 from coset.use_cases.sessions import Sessions
 
 if TYPE_CHECKING:
-    from coset.routing.objects_of_state import StateObjects
+    from coset.routing.objects.objects_of_state import StateObjects
     from coset.routing.router import Router
     from coset.session.query_session import QuerySession
 
@@ -144,7 +144,7 @@ class Workspace:
     @contextmanager
     def objects(self) -> Iterator[StateObjects]:
         """The objects of the state as it is now; the router's own where it has been opened."""
-        from coset.routing.objects_of_state import StateObjects
+        from coset.routing.objects.objects_of_state import StateObjects
 
         with self._routing, self.gate.reading():
             known = self._router.objects if self._router is not None else self._objects

@@ -19,7 +19,7 @@ from coset.answering.checks.verification import Verification
 from coset.answering.quoting import cell, data_block, one_line
 from coset.answering.recorder import Recorder
 from coset.errors import CosetError
-from coset.routing.view import EvidenceView
+from coset.routing.views.view import EvidenceView
 
 LONGEST_STATEMENT = 2_000
 SURE, AMBIGUOUS = 0.9, 0.7

@@ -36,7 +36,7 @@ from coset.answering.arbiter.records import (
     TextOperation,
 )
 from coset.answering.quoting import one_line
-from coset.routing.view import EvidenceView
+from coset.routing.views.view import EvidenceView
 
 Kind = Literal["field", "join", "filter", "formula", "classify", "extract", "ambiguity", "check", "missing"]
 MOST_ROUNDS = 6

@@ -13,8 +13,8 @@ from typing import Any
 from coset.answering.quoting import cell, one_line
 from coset.environment.families import naming_column, relation_name
 from coset.errors import UserError
-from coset.routing.cost import cost
-from coset.routing.sql_names import name, table_name
+from coset.routing.objects.sql_names import name, table_name
+from coset.routing.views.cost import cost
 from coset.state import EvidenceState
 from coset.state.names import resolve
 

@@ -19,10 +19,10 @@ from coset.answering.arbiter.parse_records import Names
 from coset.answering.evidence.recover import LearnedRecover, recover_all
 from coset.answering.evidence.shorthand import Shorthand, shortened
 from coset.answering.quoting import data_block
-from coset.routing.cost import cost
-from coset.routing.view import EvidenceView, LeftOut, ViewRule
-from coset.routing.view_builder import opened
-from coset.routing.view_text import BY_RECOVER, details_text, prefix_text, view_text
+from coset.routing.views.builder import opened
+from coset.routing.views.cost import cost
+from coset.routing.views.text import BY_RECOVER, details_text, prefix_text, view_text
+from coset.routing.views.view import EvidenceView, LeftOut, ViewRule
 
 OPENED = 6_000
 """Tokens of details for all that is opened."""

@@ -16,10 +16,10 @@ from coset.answering.quoting import one_line
 from coset.answering.recorder import Recorder
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, UserError
-from coset.routing.cost import cost
-from coset.routing.objects_of_state import StateObjects
-from coset.routing.recover import recover
-from coset.routing.search import holding, search
+from coset.routing.objects.objects_of_state import StateObjects
+from coset.routing.search.recover import recover
+from coset.routing.search.search import holding, search
+from coset.routing.views.cost import cost
 from coset.state import EvidenceState
 
 RECOVERED = 2_000

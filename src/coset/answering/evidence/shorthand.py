@@ -18,7 +18,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from coset.evidence.quality.nulls import LOOK_FIRST
-from coset.routing.view import Cleaning, EvidenceView, ViewColumn, ViewRelation, ViewTable
+from coset.routing.views.view import Cleaning, EvidenceView, ViewColumn, ViewRelation, ViewTable
 from coset.sql_text import identifier
 
 OF_TEXT = frozenset({"null_tokens", "stray_characters"})

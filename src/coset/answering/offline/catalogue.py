@@ -17,10 +17,10 @@ from coset.evidence.column_expressions import column_kind
 from coset.identities.inventory import Coordinate, Inventory, Lexicon
 from coset.readings.words import singular
 from coset.routing.anchors.spelling import in_full, plain_words, shortened, stem
-from coset.routing.facts import ColumnFacts, RelationFacts, TableFacts
-from coset.routing.join_plan import NOT_IN_SQL, weight
-from coset.routing.objects_of_state import StateObjects
-from coset.routing.view import EvidenceView
+from coset.routing.objects.facts import ColumnFacts, RelationFacts, TableFacts
+from coset.routing.objects.objects_of_state import StateObjects
+from coset.routing.views.join_plan import NOT_IN_SQL, weight
+from coset.routing.views.view import EvidenceView
 
 How = Literal["name", "short name", "key", "stem", "part", "role"]
 Words = tuple[str, ...]

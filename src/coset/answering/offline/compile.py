@@ -24,7 +24,7 @@ from coset.answering.offline.expressions import (
     used,
 )
 from coset.answering.offline.plan import AnyOf, Condition, Filter, Linked, NotSure, Output, Plan
-from coset.routing.facts import ColumnFacts
+from coset.routing.objects.facts import ColumnFacts
 
 ROOT = "t0"
 

@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from coset.answering.offline.catalogue import Known, Step, is_number
 from coset.answering.offline.plan import Condition, NotSure
-from coset.routing.facts import ColumnFacts
+from coset.routing.objects.facts import ColumnFacts
 
 DIALECT = "duckdb"
 Use = Literal["shown", "compared", "ordered", "counted"]

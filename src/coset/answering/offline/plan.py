@@ -12,7 +12,7 @@ from typing import Any, Literal
 from coset.answering.checks import CheckResult, PinnedShape
 from coset.errors import CosetError
 from coset.routing.anchors.dates import DateRange
-from coset.routing.view import EvidenceView
+from coset.routing.views.view import EvidenceView
 
 Comparison = Literal["=", ">", ">=", "<", "<=", "between", "in", "like", "word"]
 Function = Literal["count", "avg", "sum", "max", "min"]

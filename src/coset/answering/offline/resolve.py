@@ -15,7 +15,7 @@ from coset.answering.offline.plan import AnyOf, Condition, Filter, Linked, NotSu
 from coset.answering.offline.resolve_conditions import Conditions, Placed
 from coset.answering.offline.resolve_names import Doubt
 from coset.answering.offline.tokenize import Chunk
-from coset.routing.facts import ColumnFacts
+from coset.routing.objects.facts import ColumnFacts
 
 
 class Listing(Conditions):

@@ -17,7 +17,7 @@ from coset.answering.offline.resolve_names import Names, is_date
 from coset.answering.offline.tokenize import Chunk
 from coset.evidence.column_expressions import column_kind
 from coset.readings.words import singular
-from coset.routing.facts import ColumnFacts
+from coset.routing.objects.facts import ColumnFacts
 
 Placed = tuple[Restriction, Condition]
 TEXT_LENGTH = 30.0

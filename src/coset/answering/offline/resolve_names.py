@@ -14,7 +14,7 @@ from coset.answering.offline.parse_conditions import Slots
 from coset.answering.offline.plan import NotSure, Output
 from coset.answering.offline.tokenize import Chunk
 from coset.routing.anchors.spelling import normalised
-from coset.routing.facts import ColumnFacts, TableFacts
+from coset.routing.objects.facts import ColumnFacts, TableFacts
 
 Doubt = str
 """What makes an answer less sure, in the words of `certainty`."""

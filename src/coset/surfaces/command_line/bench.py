@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from coset.errors import UserError
-from coset.routing.budgets import DETAILS
+from coset.routing.views.budgets import DETAILS
 from coset.surfaces.command_line.bench_runs import dab, questions
 from coset.surfaces.command_line.output import environment_option, json_option, print_json, waiting
 
@@ -70,7 +70,7 @@ def matching(source: Path, target: Path, path: Path) -> None:
     """
     from coset.identities.matching import rank, read_attributes, realise_schema
     from coset.identities.model import load_model
-    from coset.routing.model import load_routing_encoder
+    from coset.routing.ranking.model import load_routing_encoder
 
     started = time.monotonic()
     model, meanings = load_model(), load_routing_encoder()
@@ -125,7 +125,7 @@ def routing(schemas: Path, questions: Path, pool: bool, evidence: bool, path: Pa
     coset bench routing --schemas schemas.jsonl.zst --questions questions.jsonl.zst --pool --out found.jsonl
     """
     from coset.identities.model import load_model
-    from coset.routing.model import load_routing_model
+    from coset.routing.ranking.model import load_routing_model
     from coset.routing.schema_files import read_asked, read_schemas
     from coset.routing.schema_routing import SchemaRouter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from coset.errors import UserError
-from coset.routing.budgets import RECOVERED
+from coset.routing.views.budgets import RECOVERED
 from coset.surfaces.command_line.output import environment_option, json_option, opened, print_json
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from coset.routing.budgets import DETAILS
+from coset.routing.views.budgets import DETAILS
 from coset.surfaces.command_line.output import environment_option, json_option, opened, print_json, waiting
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from coset.answering.models.client import schema_of
-from coset.routing.budgets import DETAILS, RECOVERED
+from coset.routing.views.budgets import DETAILS, RECOVERED
 
 Budget = Annotated[int, Field(ge=60, le=50_000, description="tokens")]
 

@@ -13,7 +13,7 @@ from coset.api.environment import Environment
 from coset.errors import CosetError, UserError
 from coset.identities.explain import realised_identities
 from coset.identities.inventory import COORDINATES, load_inventory
-from coset.routing.data_as_text import one_line
+from coset.routing.objects.data_as_text import one_line
 from coset.use_cases.documents import directory_of, document_of, documents_of
 
 INVENTORY = "coset://inventory"

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from coset.errors import UserError
-from coset.routing.budgets import DETAILS
+from coset.routing.views.budgets import DETAILS
 from coset.surfaces.web.asking import Asking
 from coset.surfaces.web.forms import number_in, read_form
 from coset.surfaces.web.pages.questions import LEAST, LONGEST_QUESTION, MOST

@@ -21,7 +21,7 @@ from coset.api.environment import Environment
 from coset.identities.inventory import COORDINATES, Coordinate, load_inventory
 from coset.identities.picture import Places, places
 from coset.identities.prototypes import Array
-from coset.routing.objects_of_state import stamp_of
+from coset.routing.objects.objects_of_state import stamp_of
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
 

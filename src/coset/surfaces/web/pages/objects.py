@@ -19,7 +19,7 @@ from coset.errors import UserError
 from coset.identities.explain import explain
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.store import IdentityStore
-from coset.routing.budgets import DETAILS
+from coset.routing.views.budgets import DETAILS
 from coset.state import EvidenceState
 from coset.state.listings import everything_about
 from coset.surfaces.web.forms import number_in, read_form

@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coset.errors import UserError
-from coset.routing.budgets import DETAILS
-from coset.routing.data_as_text import one_line
-from coset.routing.explanation import Explanation
-from coset.routing.view_text import view_text
+from coset.routing.objects.data_as_text import one_line
+from coset.routing.views.budgets import DETAILS
+from coset.routing.views.explanation import Explanation
+from coset.routing.views.text import view_text
 from coset.surfaces.web.forms import number_in
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of

@@ -1,0 +1,362 @@
+"""The evidence of a state as routing reads it: light facts of all tables at once, full facts of a table when asked.
+
+In: the folder of a state. Out: frozen facts by reference. Tables, relations, notes and documents of sources are read
+when it is opened; columns, values, dirt and roles of a table when a view first wants it, and are then kept. The file is
+open only while it is read, so that a writer never waits for a server. What the state masked stays masked, and of a
+schema-only source no value is handed on, whatever the state still holds. Knows no question.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from coset.environment.families import ACROSS_SCHEMAS, naming_column, relation_name
+from coset.errors import UserError
+from coset.identities.inventory import Coordinate
+from coset.readings.words import words_of
+from coset.routing.objects.facts import (
+    ColumnFacts,
+    DocumentFacts,
+    FamilyFacts,
+    RelationFacts,
+    RoleFacts,
+    SourceFacts,
+    TableFacts,
+)
+from coset.routing.objects.facts_of_columns import columns_of_tables, roles_of
+from coset.routing.objects.knowledge import CodeList, Knowledge, knowledge_of
+from coset.routing.objects.shorthands import Shorthands
+from coset.routing.objects.sql_names import table_name
+from coset.routing.views.view import ViewColumn, ViewRelation
+from coset.state import EvidenceState
+from coset.state.evidence_state import FILE_NAME
+
+SURELY = 0.5
+
+
+def shorthands_of(state: EvidenceState) -> Shorthands:
+    """Of all expressions that clean and join; of a schema-only source too, whose names are shown."""
+    cleaning = state.rows(
+        "SELECT d.expression, c.name FROM diagnostics d JOIN columns c ON c.reference = d.column_reference "
+        "WHERE d.expression IS NOT NULL ORDER BY d.id"
+    )
+    joins = state.rows(
+        "SELECT r.expression, c.name FROM ("
+        "SELECT id, left_expression AS expression, left_columns AS columns FROM relations UNION ALL "
+        "SELECT id, right_expression, right_columns FROM relations) r JOIN columns c ON c.reference = r.columns[1] "
+        "WHERE len(r.columns) = 1 ORDER BY r.id, r.expression"
+    )
+    return Shorthands((row["expression"], row["name"]) for row in (*cleaning, *joins))
+
+
+def roles_played(state: EvidenceState) -> frozenset[tuple[Coordinate, str]]:
+    """The identities that some table or column surely plays."""
+    rows = state.rows(f"SELECT DISTINCT coordinate, identity FROM memberships WHERE membership >= {SURELY}")
+    return frozenset((row["coordinate"], row["identity"]) for row in rows)
+
+
+def digest_of(state: EvidenceState) -> str:
+    """Of all that a view may show: equal digests, equal views. Times of comprehension do not count."""
+    parts = []
+    for sql in (
+        "SELECT reference AS k, md5(concat_ws('|', reference, rows, shape, comment, problem)) AS d FROM tables",
+        "SELECT reference AS k, md5(concat_ws('|', reference, type, nulls, distinct_values, minimum, maximum, "
+        "examples, comment, personal)) AS d FROM columns",
+        "SELECT id AS k, md5(concat_ws('|', id, left_expression, right_expression, left_match, right_match, "
+        "confidence)) AS d FROM relations",
+        "SELECT reference || coordinate AS k, md5(concat_ws('|', reference, identity, membership, runner_up)) AS d "
+        "FROM memberships",
+        "SELECT id AS k, md5(concat_ws('|', id, text)) AS d FROM documents",
+        "SELECT id AS k, md5(concat_ws('|', id, share, expression)) AS d FROM diagnostics",
+        "SELECT id AS k, md5(concat_ws('|', id, expression)) AS d FROM facets",
+        "SELECT number::VARCHAR AS k, md5(concat_ws('|', about, text)) AS d FROM notes",
+        "SELECT column_reference || position || part AS k, md5(concat_ws('|', column_reference, value, count)) AS d "
+        "FROM group_values",
+        "SELECT source AS k, md5(concat_ws('|', source, kind, schema_only, problem)) AS d FROM sources",
+    ):
+        [row] = state.rows(f"SELECT md5(string_agg(d, '' ORDER BY k, d)) AS digest FROM ({sql})")
+        parts.append(row["digest"] or "")
+    return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+
+
+KEPT_DOCUMENTS = 2_000
+FIRST_COLUMNS = 8
+KEPT_LINES = 100_000
+
+
+class StateObjects:
+    """What routing may show of an environment."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.stamp = stamp_of(folder)
+        self._columns: dict[str, tuple[ColumnFacts, ...]] = {}
+        self._documents: dict[str, tuple[DocumentFacts, ...]] = {}
+        self._roles: dict[str, dict[Coordinate, RoleFacts]] = {}
+        self._kept: EvidenceState | None = None
+        self.costs: dict[tuple[object, ...], int] = {}
+        """What lines cost, kept between questions: most objects are looked at by many."""
+        self.shown: dict[tuple[object, ...], ViewColumn] = {}
+        self.shown_relations: dict[tuple[object, ...], ViewRelation] = {}
+        self.names_used: dict[tuple[object, ...], tuple[str, ...]] = {}
+        """The short names that a column's line has, kept likewise."""
+        self.prefixes: dict[tuple[object, ...], Any] = {}
+        """The prefix of views by its budget: no question changes it."""
+        with self.reading() as state:
+            self.digest = digest_of(state)
+            self.sources = _sources(state)
+            self.tables = _tables(state, self.sources)
+            self.relations = _relations(state)
+            self.notes: dict[str, tuple[str, ...]] = _notes(state)
+            self.source_documents = _source_documents(state)
+            self.played = roles_played(state)
+            self.shorthands = shorthands_of(state)
+            self.knowledge: Knowledge = knowledge_of(state)
+            self.first_columns = _first_columns(state)
+            self.columns_in_all = state.count("columns")
+            self.inner_in_all = state.count("paths") + state.count("facets")
+        self.relations_of: dict[str, tuple[RelationFacts, ...]] = _by_table(self.relations)
+
+    def forget_lines(self) -> None:
+        """Let go of what was kept between questions, once it is much: values of questions are part of the keys."""
+        if len(self.shown) > KEPT_LINES:
+            for kept in (self.costs, self.shown, self.shown_relations, self.names_used):
+                kept.clear()
+
+    def is_stale(self) -> bool:
+        """Whether the state was written since it was read."""
+        return stamp_of(self.folder) != self.stamp
+
+    @contextmanager
+    def reading(self) -> Iterator[EvidenceState]:
+        """The open state, for as long as the block lasts."""
+        if self._kept is not None:
+            yield self._kept
+            return
+        with EvidenceState.read(self.folder) as state:
+            self._kept = state
+            try:
+                yield state
+            except duckdb.CatalogException:
+                raise UserError("the evidence state is of an older coset: run `coset comprehend`") from None
+            finally:
+                self._kept = None
+
+    def columns(self, table: str) -> tuple[ColumnFacts, ...]:
+        """The columns of a table in its order, then its nested paths and facets."""
+        self.load([table])
+        return self._columns.get(table, ())
+
+    def role(self, table: str) -> RoleFacts | None:
+        """What a table is about."""
+        self.load([table])
+        return self._roles.get(table, {}).get("entity")
+
+    def load(self, tables: Iterable[str]) -> None:
+        """Read the facts of these tables that are not at hand yet, together."""
+        missing = sorted({table for table in tables if table not in self._columns and table in self.tables})
+        if not missing:
+            return
+        with self.reading() as state:
+            hidden = {name for name in missing if self.tables[name].schema_only}
+            found = columns_of_tables(state, missing, hidden, self.notes)
+            self._columns |= {table: tuple(map(self._with_knowledge, columns)) for table, columns in found.items()}
+            self._roles |= roles_of(state, missing)
+
+    def reading_of(self, table: str) -> str:
+        """What a row of a table is in plain words, where its name does not say so."""
+        known = self.knowledge.readings.get(table)
+        if known is None or set(words_of(known.text)) <= set(words_of(self.tables[table].name)):
+            return ""
+        return known.text
+
+    def _with_knowledge(self, column: ColumnFacts) -> ColumnFacts:
+        """A column with its reading and what its codes stand for."""
+        known = self.knowledge.readings.get(column.reference)
+        reading = known.text if known and not set(words_of(known.text)) <= set(words_of(column.name)) else ""
+        hides = self.tables[column.table].schema_only or bool(column.personal)
+        labels = () if hides else self.knowledge.labels.get(column.reference, ())
+        lists = [each for each in self.knowledge.code_lists.get(column.reference, ()) if each.status != "outdated"]
+        decoded = self._decoding(lists[0]) if lists else ""
+        if not reading and not labels and not decoded:
+            return column
+        return replace(column, reading=reading, labels=labels, decoded_by=decoded)
+
+    def _decoding(self, codes: CodeList) -> str:
+        table = self.tables.get(codes.list_reference)
+        if table is None:
+            return ""
+        where = f" WHERE {codes.condition}" if codes.condition else ""
+        code, label = (each.rpartition(".")[2] for each in (codes.code_column, codes.label_column))
+        return f"{table.sql_name}({code}, {label}){where}"
+
+    def table_of(self, reference: str) -> str | None:
+        """The table that a reference lies in, itself if it is one."""
+        if reference in self.tables:
+            return reference
+        # Names may hold dots and hashes, so every place where the table's name may end is tried, the longest first.
+        for place in range(len(reference) - 1, 0, -1):
+            if reference[place] in ".#" and reference[:place] in self.tables:
+                return reference[:place]
+        return None
+
+    def documents(self, references: Sequence[str]) -> list[DocumentFacts]:
+        """Documents by their own references; kept, because opening the state takes longer than all the rest."""
+        missing = sorted({reference for reference in references if reference not in self._documents})
+        if missing:
+            if len(self._documents) > KEPT_DOCUMENTS:
+                self._documents.clear()
+                missing = sorted(set(references))
+            with self.reading() as state:
+                rows = state.rows(
+                    "SELECT reference, about, kind, title, text, provenance, table_reference FROM documents "
+                    "WHERE reference IN (SELECT unnest($1::VARCHAR[])) ORDER BY reference, kind, title",
+                    [missing],
+                )
+            found: dict[str, list[DocumentFacts]] = {reference: [] for reference in missing}
+            for row in rows:
+                owner = self.tables.get(row["table_reference"] or "")
+                if owner is None or not owner.schema_only:
+                    found[row["reference"]].append(_document(row))
+            self._documents |= {reference: tuple(several) for reference, several in found.items()}
+        return [document for reference in sorted(set(references)) for document in self._documents[reference]]
+
+
+def stamp_of(folder: Path) -> tuple[int, int] | None:
+    try:
+        found = (folder / FILE_NAME).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _sources(state: EvidenceState) -> dict[str, SourceFacts]:
+    rows = state.rows(
+        "SELECT s.source, s.kind, s.schema_only, s.problem, count(t.reference) AS tables, "
+        "coalesce(sum(len(f.members) - 1), 0) AS more "
+        "FROM sources s LEFT JOIN tables t ON t.source = s.source LEFT JOIN families f ON f.reference = t.reference "
+        "GROUP BY ALL ORDER BY s.source"
+    )
+    return {
+        row["source"]: SourceFacts(
+            row["source"], row["kind"] or "", int(row["tables"] + row["more"]), bool(row["schema_only"]), row["problem"]
+        )
+        for row in rows
+    }
+
+
+def _tables(state: EvidenceState, sources: dict[str, SourceFacts]) -> dict[str, TableFacts]:
+    families = {
+        row["reference"]: FamilyFacts(
+            row["pattern"],
+            tuple(row["members"] or ()),
+            relation_name(row["pattern"]),
+            naming_column(row["pattern"], row["columns"] or ()),
+            row["pattern"].startswith(ACROSS_SCHEMAS),
+        )
+        for row in state.rows("SELECT reference, pattern, members, columns FROM families")
+    }
+    duplicates = {
+        row["table_reference"]: (row["detail"] or "", row["key_expression"] or "")
+        for row in state.rows("SELECT table_reference, detail, key_expression FROM duplicates")
+    }
+    rows = state.rows(
+        "SELECT t.reference, t.source, t.schema_name, t.name, t.rows, t.comment, t.primary_key, t.problem, "
+        "(SELECT count(*) FROM columns c WHERE c.table_reference = t.reference) AS columns "
+        "FROM tables t ORDER BY t.reference"
+    )
+    schemas: dict[str, set[str | None]] = defaultdict(set)
+    for row in rows:
+        schemas[row["source"]].add(row["schema_name"])
+    found = {}
+    for order, row in enumerate(rows):
+        family = families.get(row["reference"])
+        short = len(schemas[row["source"]]) == 1
+        schema = None if short else row["schema_name"]
+        if family and family.by_schema:
+            schema = None
+        detail, key = duplicates.get(row["reference"], ("", ""))
+        found[row["reference"]] = TableFacts(
+            reference=row["reference"],
+            order=order,
+            source=row["source"],
+            schema=schema,
+            name=row["name"],
+            sql_name=table_name(row["source"], schema, family.relation if family else row["name"]),
+            rows=row["rows"],
+            comment=row["comment"] or "",
+            primary_key=tuple(row["primary_key"] or ()),
+            problem=row["problem"] or "",
+            columns=int(row["columns"]),
+            schema_only=row["source"] in sources and sources[row["source"]].schema_only,
+            family=family,
+            duplicates=detail,
+            duplicates_key=key,
+        )
+    return found
+
+
+def _first_columns(state: EvidenceState) -> dict[str, tuple[str, ...]]:
+    """Of each table, the names of its first columns."""
+    rows = state.rows(
+        f"SELECT table_reference, list(name ORDER BY position)[:{FIRST_COLUMNS}] AS names FROM columns GROUP BY 1"
+    )
+    return {row["table_reference"]: tuple(row["names"]) for row in rows}
+
+
+def _relations(state: EvidenceState) -> tuple[RelationFacts, ...]:
+    rows = state.rows(
+        "SELECT id, left_table, right_table, left_columns, right_columns, kind, left_expression, right_expression, "
+        "left_match, right_match, cardinality, provenance, confidence FROM relations ORDER BY id"
+    )
+    return tuple(
+        RelationFacts(
+            reference=row["id"], left_table=row["left_table"], right_table=row["right_table"],
+            left_columns=tuple(row["left_columns"]), right_columns=tuple(row["right_columns"]), kind=row["kind"],
+            left_expression=row["left_expression"], right_expression=row["right_expression"],
+            left_match=row["left_match"] or 0.0, right_match=row["right_match"] or 0.0,
+            cardinality=row["cardinality"] or "", provenance=row["provenance"] or "",
+            confidence=row["confidence"] or 0.0,
+        )
+        for row in rows
+    )  # fmt: skip
+
+
+def _by_table(relations: Sequence[RelationFacts]) -> dict[str, tuple[RelationFacts, ...]]:
+    found: dict[str, list[RelationFacts]] = defaultdict(list)
+    for relation in relations:
+        for table in {relation.left_table, relation.right_table}:
+            found[table].append(relation)
+    return {table: tuple(several) for table, several in found.items()}
+
+
+def _notes(state: EvidenceState) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for note in state.notes():
+        found[note.about].append(note.text)
+    return {about: tuple(texts) for about, texts in found.items()}
+
+
+def _source_documents(state: EvidenceState) -> tuple[DocumentFacts, ...]:
+    """What is said of whole sources and of tables, but for the rows of tables of texts."""
+    rows = state.rows(
+        "SELECT reference, about, kind, title, text, provenance FROM documents "
+        "WHERE kind <> 'passage' AND (about IN (SELECT source FROM sources) OR about IN (SELECT reference FROM tables) "
+        "OR about IS NULL) ORDER BY reference, kind, title"
+    )
+    return tuple(_document(row) for row in rows)
+
+
+def _document(row: dict[str, Any]) -> DocumentFacts:
+    return DocumentFacts(
+        row["reference"], row["about"] or "", row["kind"] or "", row["title"] or "", row["text"] or "",
+        row["provenance"] or "",
+    )  # fmt: skip

@@ -1,0 +1,265 @@
+"""Evidence by reference: all that is known of one thing, as much of it as a budget holds.
+
+In: a reference of a table, column, nested path, facet, relation, document or source, as a view names it or in short.
+Out: a `Recovered`: titled lines in the view's language, and how many lines did not fit. What a view left out is got
+back here. What the state masked stays masked, and a schema-only source shows no value. For words instead of a reference
+see `search`.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coset.errors import UserError
+from coset.routing.objects.data_as_text import literal, one_line, percent, runnable
+from coset.routing.objects.facts import ColumnFacts, DocumentFacts, RelationFacts
+from coset.routing.objects.knowledge import Section
+from coset.routing.objects.objects_of_state import StateObjects
+from coset.routing.views.budgets import RECOVERED
+from coset.routing.views.cost import cost, lines_cost
+from coset.routing.views.details import Width, view_relation
+from coset.routing.views.parts import ViewParts
+from coset.routing.views.text import column_line, other_join_line, table_lines
+from coset.state.names import resolve
+
+LEAST_BUDGET = 60
+SHOWN_MEMBERS = 200
+LETTERS_A_LINE = 200
+Part = tuple[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What is known of one thing. `left_out` lines did not fit the budget."""
+
+    reference: str
+    kind: str
+    sections: tuple[tuple[str, tuple[str, ...]], ...]
+    budget: int
+    cost: int
+    left_out: int
+
+    @property
+    def text(self) -> str:
+        lines = [f"{self.kind.upper()} {one_line(self.reference, 200)}"]
+        for title, content in self.sections:
+            lines += [title, *(f"  {line}" for line in content)]
+        if self.left_out:
+            lines.append(more(self.left_out))
+        return "\n".join(lines) + "\n"
+
+
+def more(left_out: int) -> str:
+    return f"and {left_out:,} more lines: give a larger budget"
+
+
+def recover(objects: StateObjects, written: str, budget: int = RECOVERED) -> Recovered:
+    """All that is known of what `written` refers to, within the budget."""
+    wanted = written.strip()
+    if not wanted:
+        raise UserError("nothing to recover: give a reference, such as one that a view shows in brackets")
+    relations = {relation.reference: relation for relation in objects.relations}
+    if wanted in relations:
+        return bounded(wanted, "join", _relation(objects, relations[wanted]), budget)
+    with objects.reading() as state:
+        documents = [each for each in objects.documents([wanted]) if each.kind != "comment"]
+        if documents and wanted not in objects.tables:
+            return bounded(wanted, "document", [_document(each) for each in documents], budget)
+        if sections := sections_of(objects, wanted):
+            return bounded(wanted, "document", [_section(each) for each in sections], budget)
+        reference = resolve(state, wanted)
+        if reference in objects.sources:
+            return bounded(reference, "source", _source(objects, reference), budget)
+        if reference in objects.tables:
+            return bounded(reference, "table", _table(objects, reference), budget)
+        table = objects.table_of(reference)
+        column = next((each for each in objects.columns(table or "") if each.reference == reference), None)
+        if column is None:
+            raise UserError(f"nothing is known of '{written}'")
+        return bounded(reference, column.kind, _column(objects, column), budget)
+
+
+def bounded(reference: str, kind: str, sections: Sequence[Part], budget: int) -> Recovered:
+    """Of each section in order as many lines as the budget still holds; the rest is counted."""
+    if budget < LEAST_BUDGET:
+        raise UserError(f"a budget of {budget} tokens is too small: give at least {LEAST_BUDGET}")
+    spent = lines_cost([f"{kind.upper()} {one_line(reference, 200)}", more(9_999)])
+    kept: list[tuple[str, tuple[str, ...]]] = []
+    left_out = 0
+    for title, lines in sections:
+        if not lines:
+            continue
+        taken: list[str] = []
+        heading = lines_cost([title])
+        for line in lines:
+            price = cost("  " + line) + 1 + (0 if taken else heading)
+            if spent + price > budget:
+                break
+            taken.append(line)
+            spent += price
+        left_out += len(lines) - len(taken)
+        if taken:
+            kept.append((title, tuple(taken)))
+    found = Recovered(reference, kind, tuple(kept), budget, 0, left_out)
+    return Recovered(reference, kind, tuple(kept), budget, cost(found.text), left_out)
+
+
+def _source(objects: StateObjects, name: str) -> list[Part]:
+    source = objects.sources[name]
+    facts = [f"{source.kind}, {source.tables:,} tables" + (", schema only: no values" if source.schema_only else "")]
+    facts += [f"problem: {one_line(source.problem, 300)}"] if source.problem else []
+    tables = [
+        f"{runnable(table.sql_name)} [{one_line(table.reference, 200)}]"
+        + (f", {table.rows:,} rows" if table.rows is not None else "")
+        for table in objects.tables.values()
+        if table.source == name
+    ]
+    return [("FACTS", facts), *_written(objects, name), ("TABLES", tables)]
+
+
+def _table(objects: StateObjects, reference: str) -> list[Part]:
+    draft = _draft(objects)
+    table = objects.tables[reference]
+    columns = objects.columns(reference)
+    lines = [column_line(draft.view_column(each, 0.0, (), "full"), reference).strip() for each in columns]
+    facts = [line.strip() for line in table_lines(draft.table(reference, (), described=True))]
+    facts += [f"primary key: {', '.join(table.primary_key)}"] if table.primary_key else []
+    members = list(table.family.members) if table.family else []
+    shown = ", ".join(runnable(name) for name in members[:SHOWN_MEMBERS])
+    rest = f" and {len(members) - SHOWN_MEMBERS:,} more" if len(members) > SHOWN_MEMBERS else ""
+    return [
+        ("FACTS", facts),
+        *_written(objects, reference),
+        ("COLUMNS", [line for line, each in zip(lines, columns, strict=True) if each.kind == "column"]),
+        ("JOINS", _joins(objects, objects.relations_of.get(reference, ()))),
+        ("PATHS AND FACETS", [line for line, each in zip(lines, columns, strict=True) if each.kind != "column"]),
+        ("MEMBERS", _wrapped(shown + rest) if members else []),
+    ]
+
+
+def _column(objects: StateObjects, column: ColumnFacts) -> list[Part]:
+    draft = _draft(objects)
+    facts = [column_line(draft.view_column(column, 0.0, (), "full"), column.table).strip()]
+    roles = []
+    for coordinate, role in column.roles.items():
+        runner_up = f"{role.runner_up} {role.runner_up_membership:.3f}"
+        roles.append(f"{coordinate}: {role.identity} {role.membership:.3f}, then {runner_up}")
+        roles += [f"  for: {one_line(reason, 200)}" for reason in role.support]
+        roles += [f"  against: {one_line(reason, 200)}" for reason in role.opposition]
+    dirt = [
+        f"{each.kind} {percent(each.share)}" + (f": {one_line(each.detail, 300)}" if each.detail else "")
+        + (f", clean: {runnable(each.expression)}" if each.expression else "")
+        for each in column.cleaning
+    ]  # fmt: skip
+    inner = [
+        column_line(draft.view_column(each, 0.0, (), "full"), column.table).strip()
+        for each in objects.columns(column.table)
+        if each.kind != "column" and each.reference != column.reference and each.reference.startswith(column.reference)
+    ]
+    joined = [
+        relation
+        for relation in objects.relations_of.get(column.table, ())
+        if column.reference in (*relation.left_columns, *relation.right_columns)
+    ]
+    table = objects.tables[column.table]
+    return [
+        ("FACTS", [f"in {runnable(table.sql_name)} [{one_line(column.table, 200)}]", *facts]),
+        *_written(objects, column.reference),
+        ("VALUES", _values(column)),
+        ("DIRT", dirt),
+        ("ROLE", roles),
+        ("JOINS", _joins(objects, joined)),
+        ("PATHS AND FACETS", inner),
+    ]
+
+
+def _values(column: ColumnFacts) -> list[str]:
+    group = column.values
+    if group is None:
+        return []
+    found = [f"{'NULL' if value is None else literal(value, 200)} {count:,}" for value, count in group.values]
+    return found if group.complete else [*found, f"the commonest of {group.distinct:,}"]
+
+
+def _relation(objects: StateObjects, relation: RelationFacts) -> list[Part]:
+    with objects.reading() as state:
+        rows = state.rows(
+            "SELECT unmatched_left, unmatched_right, reasons FROM relations WHERE id = $1", [relation.reference]
+        )
+    row = rows[0] if rows else {"unmatched_left": [], "unmatched_right": [], "reasons": []}
+    unmatched: list[str] = []
+    for side in ("left", "right"):
+        hidden = _is_hidden(objects, relation, side)
+        values = [] if hidden else (row[f"unmatched_{side}"] or [])
+        unmatched += [f"{side}: {', '.join(literal(str(value)) for value in values)}"] if values else []
+    return [
+        ("CONDITION", _joins(objects, [relation])),
+        ("COLUMNS", [f"left: {', '.join(relation.left_columns)}", f"right: {', '.join(relation.right_columns)}"]),
+        ("WITHOUT A PARTNER", unmatched),
+        ("REASONS", [one_line(str(reason), 300) for reason in row["reasons"] or []]),
+    ]
+
+
+def _is_hidden(objects: StateObjects, relation: RelationFacts, side: str) -> bool:
+    table = relation.left_table if side == "left" else relation.right_table
+    references = relation.left_columns if side == "left" else relation.right_columns
+    known = {each.reference: each for each in objects.columns(table)}
+    personal = any(known[each].personal for each in references if each in known)
+    return personal or (table in objects.tables and objects.tables[table].schema_only)
+
+
+def sections_of(objects: StateObjects, written: str) -> list[Section]:
+    """The sections of a document by its reference or file name, or one section by its reference."""
+    wanted = written.strip().strip("[]").lower()
+    return [
+        section
+        for section in objects.knowledge.sections
+        if wanted == section.reference.lower() or f"/{section.document.lower()}".endswith(f"/{wanted}")
+    ]
+
+
+def _section(section: Section) -> Part:
+    title = " / ".join(section.titles) or section.document
+    status = f" ({section.status})" if section.status else ""
+    return f"{literal(one_line(title, 120), 120)} [{section.reference}]{status}, word for word", _quoted(section.text)
+
+
+def _document(document: DocumentFacts) -> Part:
+    title = f"{document.kind} {literal(one_line(document.title, 120), 120)} ({document.provenance}), word for word"
+    return title, _quoted(document.text)
+
+
+def _written(objects: StateObjects, reference: str) -> list[Part]:
+    """What people and dictionaries wrote of it: people first."""
+    said = [f"> {line}" for note in objects.notes.get(reference, ()) for line in _wrapped(note)]
+    with objects.reading() as state:
+        rows = state.rows(
+            "SELECT kind, title, text, provenance FROM documents WHERE about = $1 AND kind <> 'passage' "
+            "ORDER BY provenance <> 'stated', reference, kind, title",
+            [reference],
+        )
+    written = [line for row in rows for line in [f"{row['kind']} ({row['provenance']})", *_quoted(row["text"] or "")]]
+    return [("SAID BY A PERSON", said), ("WRITTEN OF IT", written)]
+
+
+def _joins(objects: StateObjects, relations: Sequence[RelationFacts]) -> list[str]:
+    draft = _draft(objects)
+    found = []
+    for relation in sorted(relations, key=lambda each: (-each.confidence, each.reference)):
+        names = draft.sql_names([relation.left_table, relation.right_table])
+        found.append(other_join_line(view_relation(relation, names, in_plan=False)).strip())
+    return found
+
+
+def _quoted(text: str) -> list[str]:
+    return [f"> {line}" for paragraph in text.splitlines() if paragraph.strip() for line in _wrapped(paragraph)]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(one_line(text, max(1, len(text))), LETTERS_A_LINE) or []
+
+
+def _draft(objects: StateObjects) -> ViewParts:
+    return ViewParts(objects, Width(values=400, description=600), {}, {}, shortens=False)

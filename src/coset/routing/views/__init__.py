@@ -1,0 +1,1 @@
+"""The evidence view: what is chosen for a question, within a budget, and its text."""

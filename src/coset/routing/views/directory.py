@@ -1,0 +1,253 @@
+"""The prefix of a view: what is the same for every question of an environment, so that prompt caches hold it.
+
+In: the facts of an environment, and how many tokens documents and directory may cost. Out: a `Prefix`: what was
+written of the environment and its sources, general rules, documents as wholes where they fit, and the directory: a
+line a table (name, what a row is, rows, copies folded in, a few columns), grouped by source. Lines get shorter before
+tables are left out; where not even names fit, those that people speak of come first and the rest is for the question
+to choose.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from coset.routing.objects.facts import TableFacts
+from coset.routing.objects.knowledge import Rule, Section
+from coset.routing.objects.objects_of_state import StateObjects
+from coset.routing.views.budgets import Budget
+from coset.routing.views.cost import lines_cost
+from coset.routing.views.text import directory_lines, passage_lines, source_lines
+from coset.routing.views.view import DirectoryEntry, Passage, ViewRule
+
+READING = 60
+"""Letters of a reading in the directory."""
+WIDTHS = ((7, 7), (5, 5), (4, 4), (2, 4), (0, 4), (0, 3), (0, 2), (0, 0))
+"""How many columns a line has at most, with a reading and without one; the first pair with which all tables fit. Where
+nothing says what a table is, its columns do."""
+LIKELY_COLUMNS = 4
+STABLE_SHARE = 0.3
+"""Of the directory's budget, for the tables that stand there whatever is asked, where not all fit."""
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The parts of a view that no question changes."""
+
+    description: str = ""
+    sources: tuple[tuple[str, str, int], ...] = ()
+    descriptions: tuple[tuple[str, str], ...] = ()
+    rules: tuple[ViewRule, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    directory: tuple[DirectoryEntry, ...] = ()
+    unlisted: str = ""
+    open_room: int = 0
+    """Tokens left for directory lines that the question chooses; none where all tables are listed."""
+    closed: tuple[tuple[str, str, str], ...] = ()
+    """(reference, title, status) of documents that are not shown."""
+    has_documents: bool = False
+    """Whether those that govern anything are shown whole."""
+
+
+def prefix_of(objects: StateObjects, budget: Budget, description: str = "") -> Prefix:
+    """The prefix of an environment. Without room for it there is none."""
+    if not budget.directory and not budget.documents:
+        return Prefix()
+    known = objects.prefixes.get((budget, description))
+    if known is None:
+        objects.prefixes[budget, description] = known = _made(objects, budget, description)
+    return known
+
+
+def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
+    sources = tuple((each.name, each.kind, each.tables) for each in objects.sources.values())
+    descriptions = _descriptions(objects, budget.documents // 2)
+    room = budget.documents - lines_cost(source_lines(description, sources, descriptions))
+    passages, others = whole_documents(objects, room)
+    general = [rule for rule in objects.knowledge.rules if rule.is_general and not rule.status]
+    has_documents = bool(passages)
+    if not passages:
+        # Where documents are whole, every rule stands in its own.
+        passages = _that_fit(rule_passages(general, objects, whole=True), room)
+    shown = {passage.reference for passage in passages}
+    rules = tuple(
+        ViewRule(rule.reference, rule.text, "general", rule.about)
+        for rule in general
+        if rule.section in shown or rule.section.rpartition("#")[0] in shown
+    )
+    closed = tuple((each.reference, each.title, each.status) for each in others)
+    entries, unlisted = _entries(objects)
+    listed, left = _shortened(entries, budget.directory, objects)
+    told = ", ".join(f"{count:,} {kind}" for kind, count in unlisted.items() if count)
+    if not left:
+        return Prefix(description, sources, descriptions, rules, passages, listed, told, 0, closed, has_documents)
+    room = max(0, budget.directory - lines_cost(directory_lines(listed)))
+    told = ", ".join(part for part in (f"{left:,} further tables", told) if part)
+    return Prefix(description, sources, descriptions, rules, passages, listed, told, room, closed, has_documents)
+
+
+def _descriptions(objects: StateObjects, most: int) -> tuple[tuple[str, str], ...]:
+    """What people wrote of each source, shortened where that takes too much room."""
+    found = [
+        (document.about, document.text)
+        for document in objects.source_documents
+        if document.kind in ("description", "hint") and document.about in objects.sources
+    ]
+    letters = max((len(text) for _, text in found), default=0)
+    while found and letters > 100 and lines_cost([text[:letters] for _, text in found]) > most:
+        letters = letters * 3 // 4
+    return tuple((source, text if len(text) <= letters else f"{text[:letters]}…") for source, text in found)
+
+
+def whole_documents(objects: StateObjects, most: int) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+    """The documents that are shown whole, and the others. All of them if they cost no more than `most` together; else
+    those in force; else those in force that state a rule or name anything here; else none."""
+    knowledge = objects.knowledge
+    documents: dict[str, list[Section]] = {}
+    for section in knowledge.sections:
+        documents.setdefault(section.document or section.reference.rpartition("#")[0], []).append(section)
+    found = {name: _document(name, sections) for name, sections in documents.items()}
+    if not documents:
+        found = {
+            document.reference: Passage(
+                document.reference, document.title or document.kind, document.text, document.provenance, whole=True
+            )
+            for document in objects.source_documents
+            if document.kind == "file"
+        }
+    every = sorted(found, key=lambda name: (bool(found[name].status), found[name].reference))
+    governing = {rule.section for rule in knowledge.rules} | set(knowledge.mentions)
+    in_force = [name for name in every if not found[name].status]
+    telling = [name for name in in_force if any(each.reference in governing for each in documents.get(name, ()))]
+    for kept in (every, in_force, telling):
+        if sum(lines_cost(passage_lines(found[name])) for name in kept) <= most:
+            return tuple(found[name] for name in kept), tuple(found[name] for name in every if name not in kept)
+    return (), tuple(found[name] for name in every)
+
+
+def rule_passages(rules: Iterable[Rule], objects: StateObjects, *, whole: bool) -> list[Passage]:
+    """Rules by the section that states them, each word for word under the section's titles."""
+    sections = {section.reference: section for section in objects.knowledge.sections}
+    texts: dict[str, list[str]] = {}
+    for rule in rules:
+        texts.setdefault(rule.section or rule.reference, []).append(rule.text)
+    found = []
+    for reference, own in texts.items():
+        section = sections.get(reference)
+        found.append(Passage(reference, _title(section) if section else "rule", "\n".join(own), "rule", whole=whole))
+    return found
+
+
+def section_passage(section: Section) -> Passage:
+    """A section by itself, word for word."""
+    return Passage(section.reference, _title(section), section.text, "document", status=section.status)
+
+
+def _title(section: Section) -> str:
+    file = (section.document or section.reference.rpartition("#")[0]).rpartition("/")[2]
+    return f"{file}: {' / '.join(section.titles)}" if section.titles else file
+
+
+def _document(name: str, sections: Sequence[Section]) -> Passage:
+    """The sections of one document under their titles, as they follow each other."""
+    lines: list[str] = []
+    before: tuple[str, ...] = ()
+    for section in sections:
+        fresh = section.titles if section.titles != before else ()
+        if fresh:
+            lines.append("# " + " / ".join(fresh) + (f" ({section.status})" if section.status else ""))
+        lines += [line for line in section.text.splitlines() if line.strip()]
+        before = section.titles
+    statuses = {section.status for section in sections}
+    status = statuses.pop() if len(statuses) == 1 else ""
+    reference = sections[0].reference.rpartition("#")[0] or sections[0].reference
+    return Passage(reference, name.rpartition("/")[2], "\n".join(lines), "document", whole=True, status=status)
+
+
+def _that_fit(passages: Iterable[Passage], most: int) -> tuple[Passage, ...]:
+    found: list[Passage] = []
+    for passage in passages:
+        most -= lines_cost(passage_lines(passage))
+        if most < 0:
+            break
+        found.append(passage)
+    return tuple(found)
+
+
+def directory_entries(objects: StateObjects, references: Sequence[str]) -> list[DirectoryEntry]:
+    """The entries of these tables, in their order."""
+    copies = objects.knowledge.copies_of
+    return [
+        DirectoryEntry(
+            table.reference, table.sql_name, _reading(objects, table), table.rows,
+            copies.get(table.reference, 0), objects.first_columns.get(table.reference, ())[:LIKELY_COLUMNS],
+        )
+        for table in (objects.tables[reference] for reference in references)
+    ]  # fmt: skip
+
+
+def _entries(objects: StateObjects) -> tuple[list[DirectoryEntry], Counter[str]]:
+    """An entry for each original that has rows, in the environment's order, and how many other tables there are."""
+    unlisted: Counter[str] = Counter()
+    originals = []
+    for reference, table in objects.tables.items():
+        original = objects.knowledge.original(reference)
+        if original == reference:
+            originals.append(table)
+        elif original is None or original not in objects.tables:
+            unlisted["leftovers without an original"] += 1
+    some = any(table.rows for table in originals)
+    kept = [table.reference for table in originals if table.rows != 0 or not some]
+    unlisted["empty tables"] = len(originals) - len(kept)
+    wide = [
+        replace(entry, columns=objects.first_columns.get(entry.reference, ()))
+        for entry in directory_entries(objects, kept)
+    ]
+    return wide, unlisted
+
+
+def _reading(objects: StateObjects, table: TableFacts) -> str:
+    """What a row is, or what people wrote of the table."""
+    text = objects.reading_of(table.reference) or " ".join(objects.notes.get(table.reference, ())) or table.comment
+    return text if len(text) <= READING else text[:READING].rsplit(" ", 1)[0]
+
+
+def _shortened(
+    entries: Sequence[DirectoryEntry], most: int, objects: StateObjects
+) -> tuple[tuple[DirectoryEntry, ...], int]:
+    """The entries at the greatest width at which all fit; where none does, as many of the foremost as a share holds,
+    and how many are left."""
+    for read, unread in WIDTHS:
+        shown = [replace(entry, columns=entry.columns[: read if entry.reading else unread]) for entry in entries]
+        if lines_cost(directory_lines(shown)) <= most:
+            return tuple(shown), 0
+    bare = [replace(entry, columns=(), reading="", rows=None) for entry in entries]
+    if lines_cost(directory_lines(bare)) <= most:
+        return tuple(bare), 0
+    kept = foremost(objects)
+    chosen: set[str] = set()
+    room = int(most * STABLE_SHARE)
+    by_reference = {entry.reference: replace(entry, columns=()) for entry in entries}
+    for reference in kept:
+        if reference in by_reference:
+            price = lines_cost(directory_lines([by_reference[reference]]))
+            if price > room:
+                break
+            room -= price
+            chosen.add(reference)
+    stable = tuple(entry for reference, entry in by_reference.items() if reference in chosen)
+    return stable, len(entries) - len(stable)
+
+
+def foremost(objects: StateObjects) -> list[str]:
+    """Tables by how much speaks of them whatever is asked: documents that mention them, joins that lead to them."""
+    weight: Counter[str] = Counter()
+    for targets in objects.knowledge.mentions.values():
+        for target in {objects.table_of(mention.target) for mention in targets}:
+            if target is not None:
+                weight[target] += 3
+    for relation in objects.relations:
+        weight[relation.left_table] += 1
+        weight[relation.right_table] += 1
+    return sorted(objects.tables, key=lambda table: (-weight[table], -(objects.tables[table].rows or 0), table))
