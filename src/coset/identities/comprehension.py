@@ -1,8 +1,9 @@
 """Realise an environment's identities and keep them: the last step of `coset comprehend`, and all of `coset teach`.
 
-In: an open state and a model. Out: rows in the state, and a summary of what changed role. A refresh looks again only
-at objects whose features changed or whose margin the drift of the bank may have used up; the rest is certified to be
-as it was.
+In: an open state and a model. Out: rows in the state, and a summary of what changed role. Everything is realised and
+kept anew, so that equal evidence gives equal roles whatever came before; only embeddings of unchanged features are
+taken over. The summary tells objects whose features changed, or whose margin the drift of the bank may have used up,
+from those that are certified to have kept their role.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def comprehend_identities(state: EvidenceState, model: IdentityModel) -> RoleSum
             after = ids[realised[coordinate].assignment[number]]
             if old is not None and old.identity != after:
                 changes.append(RoleChange(old.reference, coordinate, old.identity, after))
-    store.replace(model.inventory, model.name, embedded, signals, realised, examined if before else None)
+    store.replace(model.inventory, model.name, embedded, signals, realised)
     encoded = sum(digest not in known for digest in embedded.digests)
     return RoleSummary(len(embedded.references), encoded, int(examined.sum()), int((~examined).sum()), tuple(changes))
 

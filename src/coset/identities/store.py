@@ -1,7 +1,7 @@
 """Where realisations live in the evidence state: profiles, embeddings, banks, signals, and what people taught.
 
-In: realisations. Out: the same, by reference. A row keeps its whole profile, never just its winner. Each row says with
-which bank it was examined, because the drift bound compares that bank with the new one. Knows no model.
+In: realisations. Out: the same, by reference. A row keeps its whole profile, never just its winner. The bank of
+the last realisation is kept, because the drift bound compares it with the new one. Knows no model.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from coset.identities.signals import Signal
 from coset.identities.teaching import Taught
 from coset.state import EvidenceState
 from coset.state.names import resolve
+
+BANK = 1
+"""The number of the one bank that a state keeps; earlier releases kept several."""
 
 
 @dataclass(frozen=True)
@@ -71,33 +74,18 @@ class IdentityStore:
         embedded: Embedded,
         signals: Sequence[Sequence[Signal]] | None,
         realised: dict[Coordinate, Realisation],
-        examined: np.ndarray | None = None,
     ) -> None:
-        """Store a realisation. Rows that were not `examined` stay as they are; objects that are gone go."""
-        everything = examined is None
-        chosen = np.ones(len(embedded.references), dtype=bool) if examined is None else examined
+        """Store a realisation whole: what stands in the state depends on evidence and corrections alone, never on the
+        runs before. Without `signals` those that are stored stay."""
         connection = self.state.connection
         with self.state.transaction():
-            bank = int(connection.execute("SELECT coalesce(max(bank), 0) + 1 FROM prototypes").fetchall()[0][0])
-            self._append("prototypes", _prototype_rows(bank, inventory, realised))
-            current = pa.table({"reference": list(embedded.references)})
-            connection.register("current_objects", current)
-            anew = pa.table({"reference": [r for r, yes in zip(embedded.references, chosen, strict=True) if yes]})
-            connection.register("examined_objects", anew)
-            for table in ("memberships", "signals"):
-                gone = "reference NOT IN (SELECT reference FROM current_objects)"
-                again = "reference IN (SELECT reference FROM examined_objects)"
-                if table == "signals" and signals is None:
-                    continue
-                connection.execute(f"DELETE FROM {table} WHERE {'true' if everything else f'{gone} OR {again}'}")
-            self._append("memberships", _membership_rows(bank, inventory, embedded, realised, chosen))
+            connection.execute("DELETE FROM prototypes")
+            self._append("prototypes", _prototype_rows(inventory, realised))
+            connection.execute("DELETE FROM memberships")
+            self._append("memberships", _membership_rows(inventory, embedded, realised))
             if signals is not None:
-                self._append("signals", _signal_rows(inventory, embedded, signals, chosen))
-            connection.execute(
-                "DELETE FROM prototypes WHERE bank <> $1 AND bank NOT IN (SELECT bank FROM memberships)", [bank]
-            )
-            connection.unregister("current_objects")
-            connection.unregister("examined_objects")
+                connection.execute("DELETE FROM signals")
+                self._append("signals", _signal_rows(inventory, embedded, signals))
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity_model', $1)", [model])
 
     def known_embeddings(self) -> dict[str, KnownEmbedding]:
@@ -196,13 +184,13 @@ class IdentityStore:
             self.state.connection.unregister("arriving_rows")
 
 
-def _prototype_rows(bank: int, inventory: Inventory, realised: dict[Coordinate, Realisation]) -> pa.Table:
+def _prototype_rows(inventory: Inventory, realised: dict[Coordinate, Realisation]) -> pa.Table:
     rows: list[dict[str, Any]] = []
     for coordinate, part in realised.items():
         for position, identity in enumerate(inventory.of(coordinate)):
             rows.append(
                 {
-                    "bank": bank, "coordinate": coordinate, "position": position, "identity": identity.id,
+                    "bank": BANK, "coordinate": coordinate, "position": position, "identity": identity.id,
                     "centre": part.bank.centres[position].tolist(),
                     "precision": part.bank.precisions[position].tolist(),
                     "support": float(part.bank.support[position]),
@@ -213,16 +201,15 @@ def _prototype_rows(bank: int, inventory: Inventory, realised: dict[Coordinate, 
 
 
 def _membership_rows(
-    bank: int,
     inventory: Inventory,
     embedded: Embedded,
     realised: dict[Coordinate, Realisation],
-    chosen: np.ndarray,
 ) -> pa.Table:
     parts = []
     for coordinate, part in realised.items():
-        numbers = np.flatnonzero(chosen & ~embedded.is_table) if coordinate == "attribute" else np.flatnonzero(chosen)
-        if not len(numbers):  # Only tables were looked at again, and they play no attribute.
+        plays = ~embedded.is_table if coordinate == "attribute" else np.ones(len(embedded.references), dtype=bool)
+        numbers = np.flatnonzero(plays)
+        if not len(numbers):  # Tables alone, and they play no attribute.
             continue
         ids = np.array(inventory.ids(coordinate), dtype=object)
         winner, second = part.assignment[numbers], part.runner_up[numbers]
@@ -235,7 +222,7 @@ def _membership_rows(
                     "coordinate": [coordinate] * len(numbers),
                     "is_table": embedded.is_table[numbers],
                     "digest": [embedded.digests[n] for n in numbers],
-                    "bank": [bank] * len(numbers),
+                    "bank": [BANK] * len(numbers),
                     "identity": ids[winner].tolist(),
                     "membership": profile[at, winner],
                     "runner_up": ids[second].tolist(),
@@ -255,17 +242,15 @@ def _membership_rows(
     return pa.concat_tables(parts) if parts else pa.table({})
 
 
-def _signal_rows(
-    inventory: Inventory, embedded: Embedded, signals: Sequence[Sequence[Signal]], chosen: np.ndarray
-) -> pa.Table:
+def _signal_rows(inventory: Inventory, embedded: Embedded, signals: Sequence[Sequence[Signal]]) -> pa.Table:
     rows = [
         {
-            "reference": embedded.references[number], "coordinate": signal.coordinate, "labeler": signal.labeler,
+            "reference": reference, "coordinate": signal.coordinate, "labeler": signal.labeler,
             "supports": signal.supports, "reason": signal.reason,
             "identities": [inventory.of(signal.coordinate)[position].id for position in signal.identities],
         }
-        for number in map(int, np.flatnonzero(chosen))
-        for signal in signals[number]
+        for reference, own in zip(embedded.references, signals, strict=True)
+        for signal in own
     ]  # fmt: skip
     schema = pa.schema(
         [("reference", pa.string()), ("coordinate", pa.string()), ("labeler", pa.string()), ("supports", pa.bool_()),

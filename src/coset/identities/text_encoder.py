@@ -1,7 +1,8 @@
 """A text encoder at run time: texts to word pieces, and these to vectors with onnxruntime, on one core or more.
 
-In: texts. Out: one vector of 384 per text, of length 1, or one for each of its words. Equal texts are encoded once;
-texts of like length go together, so that little is spent on padding. Word pieces are cut by uncased BERT's rule,
+In: texts. Out: one vector of 384 per text, of length 1, or one for each of its words. Equal texts are encoded once, and
+each by itself: int8 layers scale by all that is in a batch, so a text's vector would depend on its company (cosine
+.99) and roles on the order in which tables came; together is no faster. Word pieces are cut by uncased BERT's rule,
 written out here because the library that does it brings a network client with it; a test holds it against that library.
 The vectors of the words stand in a file of their own, because all encoders share them. Everything is read when the
 first text comes.
@@ -134,7 +135,7 @@ def _ideograph(letter: str) -> bool:
     )
 
 
-WIDTH, LONGEST, LONGEST_TABLE, BATCH = 384, 44, 96, 64
+WIDTH, LONGEST, LONGEST_TABLE = 384, 44, 96
 Vectors = NDArray[np.float32]
 
 
@@ -161,13 +162,10 @@ class TextEncoder:
             return np.zeros((0, WIDTH), dtype=np.float32)
         session, pieces, words = self._open()
         distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        tokens = [pieces.encode(text, self._longest) for text in distinct]
-        order = sorted(range(len(tokens)), key=lambda number: len(tokens[number]))
-        vectors = np.empty((len(tokens), WIDTH), dtype=np.float32)
-        for begin in range(0, len(order), BATCH):
-            chosen = order[begin : begin + BATCH]
-            numbers, mask = pieces.batch([tokens[number] for number in chosen])
-            vectors[chosen] = session.run(["vectors"], {"words": words.of(numbers), "mask": mask})[0]
+        vectors = np.empty((len(distinct), WIDTH), dtype=np.float32)
+        for text, number in distinct.items():
+            tokens, mask = pieces.batch([pieces.encode(text, self._longest)])
+            vectors[number] = session.run(["vectors"], {"words": words.of(tokens), "mask": mask})[0][0]
         return vectors[[distinct[text] for text in texts]]
 
     def encode_words(self, text: str) -> tuple[Vectors, Vectors]:
