@@ -9,7 +9,8 @@ import pytest
 from coset.environment.source import Column, Table
 from coset.state import EvidenceState
 from coset.state.objects import ColumnEvidence, Diagnostic, Share, TableEvidence, ValueGroup
-from coset.state.read_model import ColumnRow, DiagnosticRow, GroupValueRow, ReadModel, StateRow
+from coset.state.read_model import ReadModel
+from coset.state.tables import ColumnRow, DiagnosticRow, GroupValueRow, StateRow
 
 
 @pytest.mark.parametrize("kind", StateRow.__subclasses__(), ids=lambda kind: kind.__name__)

@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     from coset.readings.pages import PageReply
     from coset.readings.reading import Reading
     from coset.routing.views.explanation import Explanation
+    from coset.state.documents import DocumentSummary
     from coset.state.objects import CodeList, Copy
     from coset.use_cases.ask import Reasoner
     from coset.use_cases.comprehend import Summary as Comprehension
-    from coset.use_cases.documents import DocumentSection, DocumentSummary
+    from coset.use_cases.documents import DocumentSection
     from coset.use_cases.model_reading import ReadWith
     from coset.use_cases.readings import CataloguePage
     from coset.use_cases.review import Doubt, Status

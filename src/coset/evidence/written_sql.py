@@ -19,9 +19,9 @@ from coset.environment.source import Source, Table, WrittenQuery
 from coset.errors import CosetError
 from coset.evidence.documents.finding import expand
 from coset.state import EvidenceState
-from coset.state.inserting import insert_rows
 from coset.state.objects import Reference
 from coset.state.rows import document
+from coset.state.written_sql import SqlUseRow, WrittenSqlRow, replace_written_sql
 
 MOST_STATEMENTS = 5_000
 LONGEST_STATEMENT = 200_000
@@ -259,7 +259,7 @@ def comprehend_written_sql(
         queries, projects = _queries(name, source, problems)
         known = KnownTables(name, tables)
         # The stage of documents writes them anew each time.
-        insert_rows(state.connection, "documents", [row for each in projects for row in _described(each, known)])
+        state.add_documents([row for each in projects for row in _described(each, known)])
         shape = [[each.schema, each.name, [column.name for column in each.columns]] for each in tables.get(name, ())]
         digest = hashlib.sha256(json.dumps([shape, [str(each) for each in (*queries, *projects)]]).encode()).hexdigest()
         if state.meta(f"written_sql {name}") == digest:
@@ -270,20 +270,16 @@ def comprehend_written_sql(
             statement = f"{name}/{query.schema + '/' if query.schema else ''}{query.name}"
             reference = f"{statement}#{query.origin}{number}"
             rows.append(
-                {
-                    "reference": reference, "source": name, "origin": query.origin, "name": query.name,
-                    "text": query.text[:LONGEST_STATEMENT], "tables": list(analysis.tables),
-                    "problem": analysis.problem,
-                }
+                WrittenSqlRow(
+                    reference, name, query.origin, query.name, query.text[:LONGEST_STATEMENT], tuple(analysis.tables),
+                    analysis.problem,
+                )
             )  # fmt: skip
             uses += [_use_row(reference, name, each) for each in analysis.uses]
         for project in projects:
             uses += [_use_row(f"{name}#dbt", name, each) for each in _relationships(project, known)]
         with state.transaction():
-            for table in ("written_sql", "sql_uses"):
-                state.connection.execute(f"DELETE FROM {table} WHERE source = $1", [name])
-            insert_rows(state.connection, "written_sql", rows)
-            insert_rows(state.connection, "sql_uses", uses)
+            replace_written_sql(state, name, rows, uses)
             state.set_meta(f"written_sql {name}", digest)
     return problems
 
@@ -326,8 +322,5 @@ def _described(project: DbtProject, known: KnownTables) -> Iterator[dict[str, An
             yield document(f"{place}#manifest", None, place, "dbt manifest", column or name, text.strip(), "stated")
 
 
-def _use_row(reference: str, source: str, use: SqlUse) -> dict[str, Any]:
-    return {
-        "statement": reference, "source": source, "kind": use.kind, "columns": list(use.columns),
-        "others": list(use.others), "text": use.text, "name": use.name,
-    }  # fmt: skip
+def _use_row(reference: str, source: str, use: SqlUse) -> SqlUseRow:
+    return SqlUseRow(reference, source, use.kind, use.columns, use.others, use.text, use.name)

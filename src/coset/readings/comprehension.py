@@ -22,7 +22,11 @@ from coset.readings.stated import Text
 from coset.readings.vocabulary import vocabulary
 from coset.readings.words import words_of
 from coset.state import EvidenceState
+from coset.state.documents import sections
+from coset.state.read_model import ReadModel
 from coset.state.readings import CORRECTIONS, OFFLINE, ReadingStore
+from coset.state.tables import table_of_references
+from coset.state.written_sql import sql_uses
 
 DIGEST = "readings"
 SURE_COPY, WRITTEN = 0.5, 0.8
@@ -60,23 +64,21 @@ def comprehend_readings(state: EvidenceState, environment: Environment) -> Readi
 
 def texts_of(state: EvidenceState, environment: Environment | None = None) -> list[Text]:
     """All texts about the data that the state and `coset.yaml` hold."""
+    model = ReadModel(state)
     texts = [
-        Text(row["description"], f"description of {row['source']}", None, row["source"])
-        for row in state.rows("SELECT source, description FROM sources WHERE description IS NOT NULL ORDER BY source")
+        Text(row.description, f"description of {row.source}", None, row.source)
+        for row in model.sources.values()
+        if row.description is not None
     ]
     if environment is not None and environment.description:
         texts.append(Text(environment.description, "description in coset.yaml"))
-    for row in state.rows(
-        "SELECT reference, about, title, text FROM documents WHERE text IS NOT NULL AND table_reference IS NULL "
-        "AND about IS NOT NULL AND about NOT IN (SELECT source FROM sources) ORDER BY reference"
-    ):
-        texts.append(Text(row["text"], row["title"] or row["reference"], row["about"]))
-    held = {row["table_name"] for row in state.rows("SELECT table_name FROM information_schema.tables")}
-    if "sections" in held:
-        for row in state.rows(
-            "SELECT reference, source, text FROM sections WHERE status IS DISTINCT FROM 'superseded' ORDER BY reference"
-        ):
-            texts.append(Text(row["text"] or "", row["reference"], None, row["source"]))
+    for document in model.documents:
+        about = document.about
+        if document.text is not None and document.table_reference is None and about and about not in model.sources:
+            texts.append(Text(document.text, document.title or document.reference, about))
+    for section in sorted(sections(state), key=lambda each: each.reference):
+        if section.status != "superseded":
+            texts.append(Text(section.text or "", section.reference, None, section.source))
     return list({(text.text, text.about): text for text in reversed(texts)}.values())[::-1]
 
 
@@ -96,14 +98,10 @@ def said_readings(state: EvidenceState, environment: Environment) -> list[Readin
 def sql_readings(state: EvidenceState) -> list[Reading]:
     """What statements that people wrote call a column: `POLEFFDT AS effective_date`."""
     tables, found = table_of_references(state), dict[tuple[str, str], Reading]()
-    for row in state.rows(
-        "SELECT statement, columns[1] AS reference, name FROM sql_uses WHERE kind = 'rename' ORDER BY ALL"
-    ):
-        words = words_of(row["name"])
-        if row["reference"] in tables and len(" ".join(words)) > 3 and any(map(vocabulary().is_word, words)):
-            reading = Reading(
-                row["reference"], tables[row["reference"]], " ".join(words), "", (), "sql", WRITTEN, row["statement"]
-            )
+    for use in sql_uses(state, "rename"):
+        words, reference = words_of(use.name or ""), use.columns[0]
+        if reference in tables and len(" ".join(words)) > 3 and any(map(vocabulary().is_word, words)):
+            reading = Reading(reference, tables[reference], " ".join(words), "", (), "sql", WRITTEN, use.statement)
             found.setdefault((reading.reference, reading.name), reading)
     return list(found.values())
 
@@ -115,15 +113,6 @@ def copies_of(state: EvidenceState) -> dict[str, CopyOf]:
         for each in state.copies()
         if each.original is not None and each.confidence >= SURE_COPY
     }
-
-
-def table_of_references(state: EvidenceState) -> dict[str, str]:
-    """The table of every object that can have a reading, by the object's reference."""
-    rows = state.rows(
-        "SELECT reference, reference AS table_reference FROM tables UNION ALL "
-        "SELECT reference, table_reference FROM columns UNION ALL SELECT reference, table_reference FROM paths"
-    )
-    return {row["reference"]: row["table_reference"] for row in rows}
 
 
 def _digest(

@@ -253,6 +253,10 @@ class EvidenceState:
             )
             self._insert("documents", rows)
 
+    def add_documents(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Add texts about things; the stage of documents replaces them all each time."""
+        self._insert("documents", rows)
+
     def store_notes(self, notes: Iterable[tuple[str, str]]) -> None:
         """Replace the notes (what each is about, its text) by those of the corrections file, numbered in its order."""
         rows = [

@@ -7,205 +7,28 @@ states with a hundred thousand columns. Nothing here writes, and nothing knows w
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import TypeVar
 
-from coset.environment.families import relation_name
 from coset.state.evidence_state import EvidenceState, Note
 from coset.state.names import Names, names_of
+from coset.state.queries import fields_of, select
+from coset.state.tables import (
+    ColumnRow,
+    DiagnosticRow,
+    DocumentRow,
+    FamilyRow,
+    GroupValueRow,
+    SourceRow,
+    StateRow,
+    TableRow,
+    personal_columns,
+)
 
 Texts = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class StateRow:
-    """A row of one of the state's tables, which `TABLE` names."""
-
-    TABLE: ClassVar[str]
-    ORDER: ClassVar[str]
-
-
-@dataclass(frozen=True)
-class SourceRow(StateRow):
-    TABLE = "sources"
-    ORDER = "source"
-    source: str
-    kind: str
-    description: str | None
-    schema_only: bool
-    problem: str | None
-    skipped: Texts
-
-
-@dataclass(frozen=True)
-class TableRow(StateRow):
-    TABLE = "tables"
-    ORDER = "reference"
-    reference: str
-    source: str
-    schema_name: str | None
-    name: str
-    kind: str | None
-    rows: int | None
-    sampled_rows: int | None
-    bytes: int | None
-    comment: str | None
-    primary_key: Texts
-    family: str | None
-    problem: str | None
-
-    @property
-    def held_rows(self) -> int:
-        """The rows that were looked at."""
-        return (self.rows if self.sampled_rows is None else self.sampled_rows) or 0
-
-
-@dataclass(frozen=True)
-class FamilyRow(StateRow):
-    TABLE = "families"
-    ORDER = "reference"
-    reference: str
-    source: str
-    pattern: str
-    members: Texts
-    columns: Texts
-    rows: int | None
-
-    @property
-    def relation(self) -> str:
-        """What SQL calls the family read as one table."""
-        return relation_name(self.pattern)
-
-
-@dataclass(frozen=True)
-class ColumnRow(StateRow):
-    TABLE = "columns"
-    ORDER = "table_reference, position"
-    reference: str
-    table_reference: str
-    position: int
-    name: str
-    type: str
-    native_type: str | None
-    comment: str | None
-    nullable: bool | None
-    personal: str | None
-    nulls: float | None
-    distinct_values: int | None
-    distinct_exact: bool | None
-    is_unique: bool | None
-    minimum: str | None
-    maximum: str | None
-    mean: float | None
-    deviation: float | None
-    mean_length: float | None
-    maximum_length: int | None
-    examples: Texts
-
-
-@dataclass(frozen=True)
-class PathRow(StateRow):
-    TABLE = "paths"
-    ORDER = "table_reference, reference"
-    reference: str
-    table_reference: str
-    column_reference: str
-    path: Texts
-    type: str
-    expression: str
-    coverage: float
-    description: str | None
-    keys_expression: str | None
-    examples: Texts
-
-
-@dataclass(frozen=True)
-class FacetRow(StateRow):
-    TABLE = "facets"
-    ORDER = "table_reference, reference"
-    reference: str
-    table_reference: str
-    column_reference: str
-    name: str
-    kind: str
-    expression: str
-    type: str
-    coverage: float
-    distinct_values: int | None
-    description: str | None
-
-
-@dataclass(frozen=True)
-class ValueGroupRow(StateRow):
-    TABLE = "value_groups"
-    ORDER = "reference"
-    reference: str
-    table_reference: str
-    complete: bool
-    distinct_values: int
-    role: str | None
-
-
-@dataclass(frozen=True)
-class GroupValueRow(StateRow):
-    """A value of a group; `part` is top or tail."""
-
-    TABLE = "group_values"
-    ORDER = "column_reference, part DESC, position"
-    table_reference: str
-    column_reference: str
-    position: int
-    value: str | None
-    count: int
-    part: str
-
-
-@dataclass(frozen=True)
-class DiagnosticRow(StateRow):
-    TABLE = "diagnostics"
-    ORDER = "column_reference, kind, detail"
-    id: str
-    table_reference: str
-    column_reference: str
-    kind: str
-    share: float
-    share_error: float
-    detail: str
-    expression: str | None
-    type: str | None
-    examples: Texts
-
-
-@dataclass(frozen=True)
-class DuplicatesRow(StateRow):
-    TABLE = "duplicates"
-    ORDER = "table_reference"
-    table_reference: str
-    columns: Texts
-    key_expression: str
-    clusters: int
-    rows: int
-    share: float
-    share_error: float
-    detail: str
-
-
-@dataclass(frozen=True)
-class DocumentRow(StateRow):
-    TABLE = "documents"
-    ORDER = "reference, kind, title"
-    reference: str
-    table_reference: str | None
-    about: str | None
-    kind: str
-    title: str
-    text: str
-    provenance: str
 
 
 @dataclass(frozen=True)
@@ -316,8 +139,7 @@ class ReadModel:
     @cached_property
     def personal(self) -> frozenset[str]:
         """The columns that hold data of persons."""
-        rows = self.state.connection.execute("SELECT reference FROM columns WHERE personal IS NOT NULL").fetchall()
-        return frozenset(row[0] for row in rows)
+        return personal_columns(self.state)
 
     def all(self, kind: type[Row]) -> tuple[Row, ...]:
         return self._read(kind)
@@ -354,15 +176,9 @@ class ReadModel:
         return self.names.resolve(written)
 
     def _read(self, kind: type[Row], condition: str = "true", parameters: Sequence[object] = ()) -> tuple[Row, ...]:
-        names, lists = _fields(kind)  # type: ignore[arg-type]
-        make: Callable[..., Row] = kind
+        names = ", ".join(f'"{name}"' for name in fields_of(kind)[0])  # type: ignore[arg-type]
         statement = f"SELECT {names} FROM {kind.TABLE} WHERE {condition} ORDER BY {kind.ORDER}"
-        rows = self.state.connection.execute(statement, list(parameters)).fetchall()
-        if not lists:
-            return tuple(make(*row) for row in rows)
-        return tuple(
-            make(*(tuple(value or ()) if place in lists else value for place, value in enumerate(row))) for row in rows
-        )
+        return tuple(select(self.state, kind, statement, parameters))
 
 
 Member = TypeVar("Member")
@@ -374,11 +190,3 @@ def grouped(rows: Iterable[Member], key: str) -> dict[str, tuple[Member, ...]]:
     for row in rows:
         found[getattr(row, key)].append(row)
     return {name: tuple(members) for name, members in found.items()}
-
-
-@functools.cache
-def _fields(kind: type[Any]) -> tuple[str, frozenset[int]]:
-    """The columns of a kind of row, and the places of those that are lists."""
-    fields = dataclasses.fields(kind)
-    names = ", ".join(f'"{field.name}"' for field in fields)
-    return names, frozenset(place for place, field in enumerate(fields) if field.type == "Texts")

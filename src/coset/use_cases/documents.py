@@ -8,29 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coset.errors import UserError
+from coset.state.documents import DocumentSummary, RuleRow, document_counts, mentioned, rules_of, sections
 from coset.use_cases.workspace import Workspace
 
 ANY_QUESTION = "what is there"
 """The directory is the same whatever is asked."""
-
-
-@dataclass(frozen=True)
-class DocumentSummary:
-    name: str
-    source: str | None
-    """None where it is about the whole environment."""
-    sections: int
-    rules: int
-    mentions: int
-
-
-@dataclass(frozen=True)
-class DocumentRule:
-    reference: str
-    text: str
-    scope: str
-    about: tuple[str, ...]
-    status: str
 
 
 @dataclass(frozen=True)
@@ -40,56 +22,29 @@ class DocumentSection:
     text: str
     status: str
     superseded_by: str | None
-    rules: tuple[DocumentRule, ...]
+    rules: tuple[RuleRow, ...]
     mentions: tuple[tuple[str, str], ...]
     """What it names: reference, and the words."""
 
 
 def documents_of(workspace: Workspace) -> tuple[DocumentSummary, ...]:
     with workspace.reading() as state:
-        rows = state.rows(
-            "SELECT document, any_value(source) AS source, count(*) AS sections, "
-            "(SELECT count(*) FROM rules r JOIN sections o ON o.reference = r.section_reference "
-            "WHERE o.document = s.document) AS rules, "
-            "(SELECT count(DISTINCT m.target_reference) FROM mentions m JOIN sections o "
-            "ON o.reference = m.section_reference WHERE o.document = s.document) AS mentions "
-            "FROM sections s GROUP BY document ORDER BY document"
-        )
-    return tuple(
-        DocumentSummary(row["document"], row["source"], row["sections"], row["rules"], row["mentions"]) for row in rows
-    )
+        return tuple(document_counts(state))
 
 
 def sections_of(workspace: Workspace, document: str) -> tuple[DocumentSection, ...]:
     """The sections of a document in their order. Raises `UserError` for one that is not there."""
     with workspace.reading() as state:
-        rows = state.rows("SELECT * FROM sections WHERE document = $1 ORDER BY position, reference", [document])
-        rules = state.rows(
-            "SELECT r.* FROM rules r JOIN sections s ON s.reference = r.section_reference WHERE s.document = $1 "
-            "ORDER BY r.reference",
-            [document],
-        )
-        mentions = state.rows(
-            "SELECT m.section_reference, m.target_reference, any_value(m.words) AS words FROM mentions m "
-            "JOIN sections s ON s.reference = m.section_reference WHERE s.document = $1 GROUP BY ALL ORDER BY ALL",
-            [document],
-        )
+        rows, rules = sections(state, [document]), rules_of(state, document)
+        mentions = mentioned(state, document)
     if not rows:
         names = ", ".join(each.name for each in documents_of(workspace)[:5])
         raise UserError(f"there is no document '{document}'" + (f": there are {names}" if names else ""))
     return tuple(
         DocumentSection(
-            row["reference"], " / ".join(row["title_path"] or ()), row["text"], row["status"], row["superseded_by"],
-            tuple(
-                DocumentRule(each["reference"], each["text"], each["scope"], tuple(each["about"] or ()), each["status"])
-                for each in rules
-                if each["section_reference"] == row["reference"]
-            ),
-            tuple(
-                (each["target_reference"], each["words"])
-                for each in mentions
-                if each["section_reference"] == row["reference"]
-            ),
+            row.reference, " / ".join(row.title_path), row.text, row.status, row.superseded_by,
+            tuple(each for each in rules if each.section_reference == row.reference),
+            tuple((target, words) for section, target, words in mentions if section == row.reference),
         )
         for row in rows
     )  # fmt: skip

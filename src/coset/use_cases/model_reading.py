@@ -21,6 +21,7 @@ from coset.readings.observe import observe
 from coset.readings.pages import INSTRUCTIONS, Page, PageReply, keep_reply, make_pages, parse_reply
 from coset.state import EvidenceState
 from coset.state.readings import ReadingStore
+from coset.state.tables import personal_columns
 
 DEFAULT_BUDGET = 200_000
 
@@ -89,7 +90,7 @@ def unread_pages(state: EvidenceState, environment: Environment) -> list[Page]:
     """The tables that neither a model nor an agent has read as they are now, in pages."""
     store = ReadingStore(state)
     copies = copies_of(state)
-    personal = {row["reference"] for row in state.rows("SELECT reference FROM columns WHERE personal IS NOT NULL")}
+    personal = personal_columns(state)
     return make_pages(
         observe(state, with_readings=False),
         texts_of(state, environment),

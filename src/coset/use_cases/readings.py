@@ -14,13 +14,14 @@ from coset.environment.configuration import Environment
 from coset.environment.corrections import Reading as SaidReading
 from coset.environment.corrections import add_corrections, load_corrections
 from coset.errors import UserError
-from coset.readings.comprehension import said_readings, table_of_references
+from coset.readings.comprehension import said_readings
 from coset.readings.files import readings_as_text, readings_from_text
 from coset.readings.pages import INSTRUCTIONS, Page, PageReply, keep_reply, parse_reply
 from coset.readings.reading import READERS, Reader, Reading
 from coset.state import EvidenceState
 from coset.state.names import resolve
 from coset.state.readings import SAID, ReadingStore
+from coset.state.tables import table_of_references
 from coset.use_cases.model_reading import unread_pages
 
 

@@ -21,7 +21,15 @@ from coset.evidence.documents.sections import Section, cut, title_of_file
 from coset.evidence.documents.stated import dbt_documents, environment_documents, source_documents
 from coset.evidence.documents.validity import Dated, judge
 from coset.state import EvidenceState
-from coset.state.inserting import insert_rows
+from coset.state.documents import (
+    DocumentFileRow,
+    SectionRow,
+    add_document,
+    document_files,
+    forget_documents,
+    sections,
+    set_validity,
+)
 from coset.state.rows import document, now
 
 READ_BY = "1"
@@ -45,29 +53,24 @@ def comprehend_documents(
     problems = list(found.problems)
     stated = [*environment_documents(environment), *_stated(environment, tables, found.documents, problems)]
     texts = [each for each in found.documents if each.path.suffix.lower() not in DBT]
-    known = {row["document"]: row for row in state.rows("SELECT * FROM document_files")}
+    known = {row.document: row for row in document_files(state)}
     tokens = {each.reference: _token(each.path) for each in texts}
     changed = [
         each
         for each in texts
-        if everything or (row := known.get(each.reference)) is None or row["token"] != tokens[each.reference]
+        if everything or (row := known.get(each.reference)) is None or row.token != tokens[each.reference]
     ]
     gone = [reference for reference in known if reference not in tokens]
     with state.transaction():
         if changed or gone:
-            _forget(state, [*gone, *(each.reference for each in changed)])
+            forget_documents(state, [*gone, *(each.reference for each in changed)])
             outcomes = dict(read_documents([each.path for each in changed]))
             for each in changed:
                 _store(state, each, outcomes[each.path], tokens[each.reference])
             _judge(state)
         state.store_documents([*stated, *_as_documents(state)])
-    problems += [
-        (row["document"], row["problem"])
-        for row in state.rows(
-            "SELECT document, problem FROM document_files WHERE problem IS NOT NULL ORDER BY document"
-        )
-    ]
-    return DocumentsRead(len(texts), len(changed), state.count("sections"), tuple(problems))
+    problems += [(row.document, row.problem) for row in document_files(state) if row.problem is not None]
+    return DocumentsRead(len(texts), len(changed), len(sections(state)), tuple(problems))
 
 
 def _stated(
@@ -105,70 +108,57 @@ def _token(path: Path) -> str:
         return ""
 
 
-def _forget(state: EvidenceState, references: Sequence[str]) -> None:
-    for table in ("document_files", "sections"):
-        state.connection.execute(f"DELETE FROM {table} WHERE list_contains($1::VARCHAR[], document)", [references])
-
-
 def _store(state: EvidenceState, file: DocumentFile, outcome: Outcome, token: str) -> None:
-    sections = [] if isinstance(outcome, str) else cut(outcome, file.path.name)
-    text = "\n\n".join(section.text for section in sections)
-    row = {
-        "document": file.reference, "source": file.source, "path": str(file.path), "format": file.format,
-        "title": sections[0].title_path[0] if sections else title_of_file(file.path.name), "token": token,
-        "digest": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16], "status": "current",
-        "problem": outcome if isinstance(outcome, str) else None, "read_at": now(),
-    }  # fmt: skip
-    insert_rows(state.connection, "document_files", [row])
+    pieces = [] if isinstance(outcome, str) else cut(outcome, file.path.name)
+    text = "\n\n".join(section.text for section in pieces)
+    row = DocumentFileRow(
+        file.reference, file.source, str(file.path), file.format,
+        pieces[0].title_path[0] if pieces else title_of_file(file.path.name), token,
+        hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16], "current",
+        outcome if isinstance(outcome, str) else None, now(),
+    )  # fmt: skip
     rows = [
-        {
-            "reference": f"{file.reference}#{section.position + 1}", "document": file.reference, "source": file.source,
-            "title_path": list(section.title_path), "position": section.position, "page": section.page,
-            "text": section.text, "paragraphs": list(section.paragraphs), "status": "current",
-        }
-        for section in sections
+        SectionRow(
+            f"{file.reference}#{section.position + 1}", file.reference, file.source, section.title_path,
+            section.position, section.text, section.paragraphs, "current", section.page,
+        )
+        for section in pieces
     ]  # fmt: skip
-    insert_rows(state.connection, "sections", rows)
+    add_document(state, row, rows)
 
 
 def sections_of(state: EvidenceState, documents: Sequence[str] | None = None) -> dict[str, list[Section]]:
     """The sections of each document (of all, when none are named), in their order."""
     found: dict[str, list[Section]] = {}
-    for row in state.rows(
-        "SELECT * FROM sections WHERE $1 IS NULL OR list_contains($1::VARCHAR[], document) ORDER BY document, position",
-        [None if documents is None else list(documents)],
-    ):
-        section = Section(tuple(row["title_path"]), row["position"], tuple(row["paragraphs"]), row["page"])
-        found.setdefault(row["document"], []).append(section)
+    for row in sections(state, documents):
+        section = Section(row.title_path, row.position, row.paragraphs, row.page)
+        found.setdefault(row.document, []).append(section)
     return found
 
 
 def _judge(state: EvidenceState) -> None:
     """Which documents hold; judged anew for all, because a new one may replace an old one."""
-    sections = sections_of(state)
-    rows = state.rows("SELECT document, path, title FROM document_files WHERE problem IS NULL ORDER BY document")
+    found = sections_of(state)
     judged = judge(
         [
-            Dated(row["document"], Path(row["path"]).name, row["title"], tuple(sections.get(row["document"], ())))
-            for row in rows
+            Dated(row.document, Path(row.path).name, row.title, tuple(found.get(row.document, ())))
+            for row in document_files(state)
+            if row.problem is None
         ]
     )
     for reference, validity in judged.items():
-        for table in ("document_files", "sections"):
-            state.connection.execute(
-                f"UPDATE {table} SET status = $2, valid_from = $3, valid_to = $4, superseded_by = $5 "
-                "WHERE document = $1",
-                [reference, validity.status, validity.valid_from, validity.valid_to, validity.superseded_by],
-            )
+        set_validity(
+            state, reference, validity.status, validity.valid_from, validity.valid_to, validity.superseded_by
+        )  # fmt: skip
 
 
 def _as_documents(state: EvidenceState) -> list[dict[str, Any]]:
     """The sections of documents that hold, as texts about their source."""
-    rows = state.rows("SELECT * FROM sections WHERE status = 'current' ORDER BY document, position")
     return [
         document(
-            row["reference"], None, row["source"], "file",
-            f"{row['document'].rsplit('/', 1)[-1]}: {' / '.join(row['title_path'])}", row["text"], "stated",
+            row.reference, None, row.source, "file",
+            f"{row.document.rsplit('/', 1)[-1]}: {' / '.join(row.title_path)}", row.text, "stated",
         )
-        for row in rows
+        for row in sections(state)
+        if row.status == "current"
     ]  # fmt: skip

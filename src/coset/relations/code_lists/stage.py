@@ -18,6 +18,8 @@ from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of
 from coset.relations.copies.row_overlap import PassingOver
 from coset.relations.copies.stage import copies_digest, copies_with_originals, standing_of
 from coset.state.objects import CodeList
+from coset.state.read_model import ReadModel
+from coset.state.tables import few_valued_columns, names_of_columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from coset.environment.corrections import CodeList as SaidCodeList
     from coset.state import EvidenceState
 
+SURE_JOIN = 0.6
 MOST_VALUES = 300
 """A column of more distinct values is decoded by a join, not by a list."""
 
@@ -47,10 +50,8 @@ def find_and_store_code_lists(
                 opens(table)
             with passing_over(str(table.reference)):
                 parts += parts_of(connection, table)
-    joined = {
-        (row["left_columns"][0], row["right_columns"][0])
-        for row in state.rows("SELECT left_columns, right_columns FROM relations WHERE confidence >= 0.6")
-    }
+    relations = ReadModel(state).relations
+    joined = {(row.left_columns[0], row.right_columns[0]) for row in relations if row.confidence >= SURE_JOIN}
     found = find_code_lists(
         code_columns(state, copies), parts, copies=copies, retired=set(standing.retired), named=standing.named,
         joined=joined,
@@ -76,40 +77,24 @@ CODE_LISTS_FOUND = "code lists"
 def code_lists_digest(environment: Environment, state: EvidenceState) -> str:
     """What code lists depend on: when it is the same, they are."""
     digest = hashlib.sha256(copies_digest(environment, state).encode())
-    digest.update(repr(state.rows("SELECT id, confidence FROM relations ORDER BY id")).encode())
+    digest.update(repr([(row.id, row.confidence) for row in ReadModel(state).relations]).encode())
     digest.update(repr(load_corrections(environment).code_lists).encode())
     return digest.hexdigest()
 
 
 def code_columns(state: EvidenceState, copies: set[str]) -> list[CodeColumn]:
     """The columns whose values are few and all known."""
-    rows = state.rows(
-        "SELECT c.reference, c.name, c.table_reference, t.name AS table_name, list(v.value) AS held, "
-        "list(v.count) AS counts FROM columns c JOIN tables t ON t.reference = c.table_reference "
-        "JOIN value_groups g ON g.reference = c.reference JOIN group_values v ON v.column_reference = c.reference "
-        f"WHERE g.complete AND g.distinct_values <= {MOST_VALUES} AND trim(v.value) <> '' "
-        "GROUP BY ALL ORDER BY c.reference"
-    )
-    # Of small tables the examples are all values.
-    rows += state.rows(
-        "SELECT c.reference, c.name, c.table_reference, t.name AS table_name, c.examples AS held, "
-        "list_transform(c.examples, lambda value: 1) AS counts FROM columns c "
-        "JOIN tables t ON t.reference = c.table_reference WHERE c.distinct_values <= len(c.examples) "
-        "AND c.distinct_values < t.rows AND c.distinct_values > 1 AND c.personal IS NULL "
-        "AND c.reference NOT IN (SELECT reference FROM value_groups) ORDER BY c.reference"
-    )
     names: dict[str, list[str]] = {}
-    for row in state.rows("SELECT table_reference, name FROM columns ORDER BY table_reference, position"):
-        names.setdefault(row["table_reference"], []).append(row["name"])
+    for table, name in names_of_columns(state):
+        names.setdefault(table, []).append(name)
     siblings = {table: tuple(found) for table, found in names.items()}
     return [
         CodeColumn(
-            row["reference"], row["table_name"], row["name"], siblings[row["table_reference"]],
-            row["table_reference"],
-            {value: int(count or 1) for value, count in zip(row["held"], row["counts"], strict=True)},
+            row.reference, row.table_name, row.name, siblings[row.table_reference], row.table_reference,
+            {value: int(count or 1) for value, count in zip(row.held, row.counts, strict=True)},
         )
-        for row in rows
-        if row["table_reference"] not in copies
+        for row in few_valued_columns(state, MOST_VALUES)
+        if row.table_reference not in copies
     ]  # fmt: skip
 
 

@@ -18,7 +18,11 @@ from coset.evidence.reading import JoinableTable
 from coset.relations.copies.find import Standing, find_copies
 from coset.relations.copies.row_overlap import PassingOver
 from coset.relations.copies.statements import spoken_of
+from coset.state.documents import sections
 from coset.state.objects import Copy
+from coset.state.read_model import ReadModel
+from coset.state.tables import SourceRow, versions_of_tables
+from coset.state.written_sql import written_sql
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,13 +38,13 @@ COPIES_FOUND = "copies"
 def copies_digest(environment: Environment, state: EvidenceState) -> str:
     """What copies depend on: when it is the same, they are."""
     digest = hashlib.sha256()
-    for query in (
-        "SELECT reference, shape, token, digest, rows, comprehended_at FROM tables ORDER BY reference",
-        "SELECT reference, text, status FROM sections ORDER BY ALL",
-        "SELECT reference, name, tables FROM written_sql ORDER BY ALL",
-        "SELECT source, description FROM sources ORDER BY source",
+    for known in (
+        versions_of_tables(state),
+        [(each.reference, each.text, each.status) for each in sections(state)],
+        [(each.reference, each.name, each.tables) for each in written_sql(state)],
+        [(each.source, each.description) for each in ReadModel(state).all(SourceRow)],
     ):
-        digest.update(repr(state.rows(query)).encode())
+        digest.update(repr(known).encode())
     digest.update(repr(load_corrections(environment).copies).encode())
     return digest.hexdigest()
 
@@ -66,8 +70,9 @@ def find_and_store_copies(
 def standing_of(state: EvidenceState, tables: Sequence[JoinableTable]) -> Standing:
     """Which tables are spoken of, retired, referred to, or views."""
     names = [(str(table.reference), table.reference.table or "") for table in tables if not table.members]
-    texts = [row["text"] for row in state.rows("SELECT text FROM sections WHERE status = 'current' ORDER BY reference")]
-    texts += [row["description"] for row in state.rows("SELECT description FROM sources WHERE description IS NOT NULL")]
+    current = [each for each in sections(state) if each.status == "current"]
+    texts = [each.text for each in sorted(current, key=lambda each: each.reference)]
+    texts += [each.description for each in ReadModel(state).all(SourceRow) if each.description is not None]
     spoken = spoken_of(texts, names)
     return Standing(spoken.named - set(spoken.retired), spoken.retired, _referred_to(state, tables), _views(state))
 
@@ -81,17 +86,16 @@ def _referred_to(state: EvidenceState, tables: Iterable[JoinableTable]) -> Count
             place = table.reference.source, key.references_schema or table.reference.schema, key.references_table
             if (target := by_place.get(place)) is not None and target is not table:
                 counts[str(target.reference)] += 1
-    for row in state.rows("SELECT DISTINCT unnest(tables) AS read, reference FROM written_sql"):
-        counts[row["read"]] += 1
+    for read in {(read, each.reference) for each in written_sql(state) for read in each.tables}:
+        counts[read[0]] += 1
     return counts
 
 
 def _views(state: EvidenceState) -> dict[str, str | None]:
     """The views, each with the first table that it reads, where that is known."""
-    views = {row["reference"]: None for row in state.rows("SELECT reference FROM tables WHERE kind = 'view'")}
-    known = {row["reference"] for row in state.rows("SELECT reference FROM tables")}
-    written = state.rows("SELECT reference, tables FROM written_sql WHERE origin = 'view' ORDER BY reference")
-    read = {row["reference"].rpartition("#")[0]: row["tables"] for row in written}
+    known = ReadModel(state).tables
+    read = {each.reference.rpartition("#")[0]: each.tables for each in written_sql(state) if each.origin == "view"}
+    views = [reference for reference, row in known.items() if row.kind == "view"]
     return {
         view: next((table for table in read.get(view, ()) if table in known and table != view), None) for view in views
     }

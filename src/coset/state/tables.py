@@ -1,0 +1,293 @@
+"""What is seen of each table, in the state: sources, tables, families, columns, values, paths, facets, quality.
+
+In: an open state. Out: frozen rows, whose fields are columns of the state's tables, and narrow answers over all of them
+that would be slow as whole rows. Knows nothing of what they are wanted for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from coset.environment.families import relation_name
+from coset.state.evidence_state import EvidenceState
+from coset.state.queries import fetch, select, texts
+
+Texts = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StateRow:
+    """A row of one of the state's tables, which `TABLE` names."""
+
+    TABLE: ClassVar[str]
+    ORDER: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class SourceRow(StateRow):
+    TABLE = "sources"
+    ORDER = "source"
+    source: str
+    kind: str
+    description: str | None
+    schema_only: bool
+    problem: str | None
+    skipped: Texts
+
+
+@dataclass(frozen=True)
+class TableRow(StateRow):
+    TABLE = "tables"
+    ORDER = "reference"
+    reference: str
+    source: str
+    schema_name: str | None
+    name: str
+    kind: str | None
+    rows: int | None
+    sampled_rows: int | None
+    bytes: int | None
+    comment: str | None
+    primary_key: Texts
+    family: str | None
+    problem: str | None
+
+    @property
+    def held_rows(self) -> int:
+        """The rows that were looked at."""
+        return (self.rows if self.sampled_rows is None else self.sampled_rows) or 0
+
+
+@dataclass(frozen=True)
+class FamilyRow(StateRow):
+    TABLE = "families"
+    ORDER = "reference"
+    reference: str
+    source: str
+    pattern: str
+    members: Texts
+    columns: Texts
+    rows: int | None
+
+    @property
+    def relation(self) -> str:
+        """What SQL calls the family read as one table."""
+        return relation_name(self.pattern)
+
+
+@dataclass(frozen=True)
+class ColumnRow(StateRow):
+    TABLE = "columns"
+    ORDER = "table_reference, position"
+    reference: str
+    table_reference: str
+    position: int
+    name: str
+    type: str
+    native_type: str | None
+    comment: str | None
+    nullable: bool | None
+    personal: str | None
+    nulls: float | None
+    distinct_values: int | None
+    distinct_exact: bool | None
+    is_unique: bool | None
+    minimum: str | None
+    maximum: str | None
+    mean: float | None
+    deviation: float | None
+    mean_length: float | None
+    maximum_length: int | None
+    examples: Texts
+
+
+@dataclass(frozen=True)
+class PathRow(StateRow):
+    TABLE = "paths"
+    ORDER = "table_reference, reference"
+    reference: str
+    table_reference: str
+    column_reference: str
+    path: Texts
+    type: str
+    expression: str
+    coverage: float
+    description: str | None
+    keys_expression: str | None
+    examples: Texts
+
+
+@dataclass(frozen=True)
+class FacetRow(StateRow):
+    TABLE = "facets"
+    ORDER = "table_reference, reference"
+    reference: str
+    table_reference: str
+    column_reference: str
+    name: str
+    kind: str
+    expression: str
+    type: str
+    coverage: float
+    distinct_values: int | None
+    description: str | None
+
+
+@dataclass(frozen=True)
+class ValueGroupRow(StateRow):
+    TABLE = "value_groups"
+    ORDER = "reference"
+    reference: str
+    table_reference: str
+    complete: bool
+    distinct_values: int
+    role: str | None
+
+
+@dataclass(frozen=True)
+class GroupValueRow(StateRow):
+    """A value of a group; `part` is top or tail."""
+
+    TABLE = "group_values"
+    ORDER = "column_reference, part DESC, position"
+    table_reference: str
+    column_reference: str
+    position: int
+    value: str | None
+    count: int
+    part: str
+
+
+@dataclass(frozen=True)
+class DiagnosticRow(StateRow):
+    TABLE = "diagnostics"
+    ORDER = "column_reference, kind, detail"
+    id: str
+    table_reference: str
+    column_reference: str
+    kind: str
+    share: float
+    share_error: float
+    detail: str
+    expression: str | None
+    type: str | None
+    examples: Texts
+
+
+@dataclass(frozen=True)
+class DuplicatesRow(StateRow):
+    TABLE = "duplicates"
+    ORDER = "table_reference"
+    table_reference: str
+    columns: Texts
+    key_expression: str
+    clusters: int
+    rows: int
+    share: float
+    share_error: float
+    detail: str
+
+
+@dataclass(frozen=True)
+class DocumentRow(StateRow):
+    TABLE = "documents"
+    ORDER = "reference, kind, title"
+    reference: str
+    table_reference: str | None
+    about: str | None
+    kind: str
+    title: str
+    text: str
+    provenance: str
+
+
+@dataclass(frozen=True)
+class FewValuedRow:
+    """A column whose values are few and all known, with how often each is there."""
+
+    reference: str
+    name: str
+    table_reference: str
+    table_name: str
+    held: Texts
+    counts: tuple[int | None, ...]
+
+
+# Narrow answers over everything
+
+
+def few_valued_columns(state: EvidenceState, most: int) -> list[FewValuedRow]:
+    """The columns whose values are few and all known."""
+    found = select(
+        state,
+        FewValuedRow,
+        "SELECT c.reference, c.name, c.table_reference, t.name AS table_name, list(v.value) AS held, "
+        "list(v.count) AS counts FROM columns c JOIN tables t ON t.reference = c.table_reference "
+        "JOIN value_groups g ON g.reference = c.reference JOIN group_values v ON v.column_reference = c.reference "
+        f"WHERE g.complete AND g.distinct_values <= {most} AND trim(v.value) <> '' "
+        "GROUP BY ALL ORDER BY c.reference",
+    )
+    # Of small tables the examples are all values.
+    return found + select(
+        state,
+        FewValuedRow,
+        "SELECT c.reference, c.name, c.table_reference, t.name AS table_name, c.examples AS held, "
+        "list_transform(c.examples, lambda value: 1) AS counts FROM columns c "
+        "JOIN tables t ON t.reference = c.table_reference WHERE c.distinct_values <= len(c.examples) "
+        "AND c.distinct_values < t.rows AND c.distinct_values > 1 AND c.personal IS NULL "
+        "AND c.reference NOT IN (SELECT reference FROM value_groups) ORDER BY c.reference",
+    )
+
+
+def names_of_columns(state: EvidenceState) -> list[tuple[str, str]]:
+    """(table, name) of every column, in the order of each table."""
+    rows = fetch(state, "SELECT table_reference, name FROM columns ORDER BY table_reference, position")
+    return [(table, name) for table, name in rows]
+
+
+def versions_of_tables(state: EvidenceState) -> list[tuple[Any, ...]]:
+    """All that tells whether a table is as it was when it was last looked at."""
+    return fetch(state, "SELECT reference, shape, token, digest, rows, comprehended_at FROM tables ORDER BY reference")
+
+
+def columns_and_paths(state: EvidenceState) -> list[tuple[str, str, str]]:
+    """(table, name, reference) of every column, and of nested paths by their last step."""
+    rows = fetch(
+        state,
+        "SELECT table_reference, name, reference FROM columns UNION ALL "
+        "SELECT table_reference, path[-1], reference FROM paths WHERE path[-1] <> '[]' ORDER BY ALL",
+    )
+    return [(table, name, reference) for table, name, reference in rows]
+
+
+def table_of_references(state: EvidenceState) -> dict[str, str]:
+    """The table of every table, column and nested path, by its reference."""
+    return dict(
+        fetch(
+            state,
+            "SELECT reference, reference AS table_reference FROM tables UNION ALL "
+            "SELECT reference, table_reference FROM columns UNION ALL SELECT reference, table_reference FROM paths",
+        )
+    )
+
+
+def short_values(state: EvidenceState, most: int) -> list[tuple[str, str]]:
+    """(value, column) of values that a text may name."""
+    rows = fetch(
+        state,
+        "SELECT DISTINCT value, column_reference AS reference FROM group_values WHERE length(value) BETWEEN 2 AND 60 "
+        f"ORDER BY ALL LIMIT {most}",
+    )
+    return [(value, reference) for value, reference in rows]
+
+
+def times_of_tables(state: EvidenceState) -> list[tuple[str, str]]:
+    """When each table was comprehended."""
+    rows = fetch(state, "SELECT reference, comprehended_at::VARCHAR FROM tables ORDER BY ALL")
+    return [(reference, at) for reference, at in rows]
+
+
+def personal_columns(state: EvidenceState) -> frozenset[str]:
+    """The columns that hold data of persons."""
+    return frozenset(texts(state, "SELECT reference FROM columns WHERE personal IS NOT NULL"))
