@@ -75,7 +75,9 @@ def governing_documents(state: EvidenceState, tables: Sequence[str]) -> set[str]
         found |= {document} if row["scope"] == "general" else set()
     found |= {document for document, defines in rules.items() if sum(defines) >= max(LEAST_TERMS, len(defines) / 2)}
     sources = {table.split("/", 1)[0].strip('"') for table in tables}
-    for row in state.rows("SELECT DISTINCT section_reference, target_reference, how FROM mentions"):
+    for row in state.rows(
+        "SELECT DISTINCT section_reference, target_reference, how FROM mentions WHERE confidence >= 0.5"
+    ):
         target = row["target_reference"]
         named = any(target == table or target.startswith((f"{table}.", f"{table}#")) for table in tables)
         if target in sources if row["how"] == "source" else named:
@@ -118,11 +120,11 @@ def _write(path: Path, seed: int) -> None:
     ]
     kind = seed % 4
     if kind == 0:
-        from tests.evidence.test_documents import paragraph, word_file
+        from tests.evidence.test_document_reading import paragraph, word_file
 
         word_file(path.with_suffix(".docx"), "".join(paragraph(text) for text in paragraphs))
     elif kind == 1:
-        from tests.evidence.test_documents import pdf_file
+        from tests.evidence.test_document_reading import pdf_file
 
         lines = [text[start : start + 90] for text in paragraphs for start in range(0, len(text), 90)]
         pdf_file(

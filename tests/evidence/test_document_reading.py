@@ -10,9 +10,7 @@ import pytest
 
 from coset.environment.configuration import load_environment
 from coset.evidence.documents import reader
-from coset.evidence.documents.mentions import NamedTable, Names, Paragraph, find_mentions
 from coset.evidence.documents.reader import read_documents, read_here
-from coset.evidence.documents.rules import find_rules
 from coset.evidence.documents.sections import Section, cut
 from coset.evidence.documents.validity import Dated, judge
 from coset.evidence.work import here
@@ -187,55 +185,6 @@ def test_what_holds_is_told_from_what_was_replaced():
     assert judged["docs/regeln_entwurf.md"].status == "draft"
     assert str(judged["docs/manual_v6.docx"].valid_from) == "2024-02-01"
     assert str(judged["docs/note.md"].valid_from) == "2020-05-03"
-
-
-NAMES = Names(
-    tables=[
-        NamedTable(
-            "erp/vbrk", "erp", None, "vbrk", columns=(("fkart", "erp/vbrk.fkart"), ("status", "erp/vbrk.status"))
-        ),
-        NamedTable("erp/vbrk_bak", "erp", None, "vbrk_bak", True, (("fkart", "erp/vbrk_bak.fkart"),)),
-        NamedTable(
-            "crm/orders", "crm", None, "orders", columns=(("status", "crm/orders.status"), ("date", "crm/orders.date"))
-        ),
-    ],
-    sources={"erp": "The ERP.", "crm": "The sales system."},
-    readings=[("erp/vbrk", "billing document headers")],
-    values=[("F2", "erp/vbrk.fkart"), ("F2", "erp/vbrk_bak.fkart"), ("Paid in full", "crm/orders.status")],
-    is_word=lambda word: word.lower() in {"orders", "status", "date"},
-)
-
-
-def test_a_common_word_is_no_mention_unless_it_is_written_as_a_name():
-    def mentioned(text: str) -> set[str]:
-        return {each.target for each in find_mentions([Paragraph("d#1", 0, text, "d")], NAMES) if each.how != "source"}
-
-    assert mentioned("The status of orders depends on the date.") == set()
-    assert mentioned("The table orders holds them.") == {"crm/orders"}
-    assert mentioned("Take fkart from vbrk.") == {"erp/vbrk", "erp/vbrk.fkart"}
-    assert mentioned("In VBRK the field status is 1.") == {"erp/vbrk", "erp/vbrk.status"}
-    assert mentioned("Billing type F2 is an invoice.") == {"erp/vbrk.fkart"}
-    assert mentioned("Those that are paid in full.") == {"crm/orders.status"}
-    assert mentioned("The header of each billing document.") == {"erp/vbrk"}
-
-
-def test_rules_are_told_from_talk_and_general_ones_from_particular_ones():
-    section = Section(
-        ("Handbook",), 0,
-        (
-            "Welcome to the team. The coffee is on the third floor.",
-            "Test customers are left out of every figure.",
-            "An invoice counts on the day it was posted (vbrk), not on the day it was sent.",
-            "Toutes les dates sont en heure de Bruxelles ; les montants sont arrondis.",
-            "The canteen opens at noon.",
-        ),
-    )  # fmt: skip
-    mentions = find_mentions(
-        [Paragraph("d#1", number, text, "d") for number, text in enumerate(section.paragraphs)], NAMES
-    )
-    rules = find_rules({"d#1": section}, mentions)
-    assert [(rule.paragraph, rule.scope) for rule in rules] == [(1, "general"), (2, "particular"), (3, "general")]
-    assert rules[1].about == ("erp/vbrk",)
 
 
 def test_documents_are_found_read_once_and_read_again_when_they_change(tmp_path: Path):

@@ -15,6 +15,8 @@ from coset.state.evidence_state import EvidenceState
 from coset.state.queries import add, execute, fetch, number, select
 
 Texts = tuple[str, ...]
+SURELY_NAMED = 0.5
+"""The confidence from which on a mention is shown: a weaker one could be of something else."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,8 @@ def document_counts(state: EvidenceState) -> list[DocumentSummary]:
         "(SELECT count(*) FROM rules r JOIN sections o ON o.reference = r.section_reference "
         "WHERE o.document = s.document) AS rules, "
         "(SELECT count(DISTINCT m.target_reference) FROM mentions m JOIN sections o "
-        "ON o.reference = m.section_reference WHERE o.document = s.document) AS mentions "
+        "ON o.reference = m.section_reference WHERE o.document = s.document "
+        f"AND m.confidence >= {SURELY_NAMED}) AS mentions "
         "FROM sections s GROUP BY document ORDER BY document",
     )
 
@@ -192,8 +195,10 @@ def replace_said_rules(
 
 
 def count_findings(state: EvidenceState) -> tuple[int, int]:
-    """How many mentions and rules there are."""
-    return number(state, "SELECT count(*) FROM mentions"), number(state, "SELECT count(*) FROM rules")
+    """How many sure mentions and rules there are."""
+    return number(state, f"SELECT count(*) FROM mentions WHERE confidence >= {SURELY_NAMED}"), number(
+        state, "SELECT count(*) FROM rules"
+    )
 
 
 def rules(state: EvidenceState) -> list[RuleRow]:
@@ -211,13 +216,14 @@ def rules_of(state: EvidenceState, document: str) -> list[RuleRow]:
 
 
 def mentioned(state: EvidenceState, document: str) -> list[tuple[str, str, str]]:
-    """What a document names: section, reference of the thing, the words."""
+    """What a document surely names: section, reference of the thing, the words."""
     return [
         (section, target, words)
         for section, target, words in fetch(
             state,
             "SELECT m.section_reference, m.target_reference, any_value(m.words) FROM mentions m "
-            "JOIN sections s ON s.reference = m.section_reference WHERE s.document = $1 GROUP BY ALL ORDER BY ALL",
+            "JOIN sections s ON s.reference = m.section_reference WHERE s.document = $1 "
+            f"AND m.confidence >= {SURELY_NAMED} GROUP BY ALL ORDER BY ALL",
             [document],
         )
     ]

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from coset.environment.corrections import FILE_NAME, Corrections
-from coset.evidence.documents.mentions import Mention, NamedTable, Names, Paragraph, find_mentions
+from coset.evidence.documents.context import Mention
+from coset.evidence.documents.mentions import Paragraph, find_mentions
+from coset.evidence.documents.nameable import NamedTable, Names, SpokenReading
 from coset.evidence.documents.rules import Rule, find_rules
 from coset.evidence.documents.sections import Section
 from coset.evidence.documents.stage import sections_of
@@ -28,16 +31,19 @@ from coset.state.documents import (
     forget_findings,
     reject_rules,
     replace_said_rules,
+    sections,
     set_found,
 )
 from coset.state.read_model import ReadModel
 from coset.state.readings import Reading, ReadingStore
 from coset.state.tables import columns_and_paths, short_values, times_of_tables
 
-FOUND_BY = "5"
+FOUND_BY = "6"
 """Changes when mentions or rules are found otherwise than before: then all documents are looked at again."""
 MOST_VALUES = 300_000
 SURE_COPY, SURE_READING = 0.5, 0.6
+DESCRIBED = re.compile(r"(?:[-*•]\s*)?([\w-]+)\s*(?:\([^)]*\))?\s*[:–]\s+(.+)", re.DOTALL)
+"""A paragraph that tells what a source is: `crm (crm.sqlite): nightly export of ...`."""
 SAID = FILE_NAME
 """The document that rules of the corrections file stand in."""
 
@@ -54,9 +60,9 @@ def comprehend_findings(
         forget_findings(state, sorted(set(tokens) - {row.document for row in pending}))
         if pending:
             names = load_names(state, is_word)
-            sections = sections_of(state, [row.document for row in pending])
+            of_documents = sections_of(state, [row.document for row in pending])
             for row in pending:
-                mentions, rules = _find(row.document, row.source, sections.get(row.document, []), names)
+                mentions, rules = _find(row.document, row.source, of_documents.get(row.document, []), names)
                 add_findings(state, _mention_rows(mentions), _rule_rows(rules, row.status))
                 set_found(state, row.document, f"{tokens[row.document]} {named}")
         _apply(state, corrections)
@@ -68,23 +74,42 @@ def load_names(state: EvidenceState, is_word: Callable[[str], bool]) -> Names:
     columns: dict[str, list[tuple[str, str]]] = {}
     for table, name, reference in columns_and_paths(state):
         columns.setdefault(table, []).append((name, reference))
-    model = ReadModel(state)
     copies = _sure_copies(state)
     tables = [
         NamedTable(
             row.reference, row.source, row.schema_name, row.name, row.reference in copies,
-            tuple(columns.get(row.reference, ())),
+            _original(row.reference, copies), tuple(columns.get(row.reference, ())),
         )
-        for row in model.tables.values()
+        for row in ReadModel(state).tables.values()
     ]  # fmt: skip
     readings = [
-        (reading.reference, spoken)
+        SpokenReading(reading.reference, spoken, reading.reader == "document")
         for reading in _readings(state)
         for spoken in (reading.name, *reading.synonyms)
         if spoken
     ]
-    sources = {row.source: row.description or "" for row in model.sources.values()}
-    return Names(tables, sources, readings, short_values(state, MOST_VALUES), is_word)
+    return Names(tables, _descriptions(state), readings, short_values(state, MOST_VALUES), is_word)
+
+
+def _original(table: str, copies: Mapping[str, str | None]) -> str | None:
+    """The table that a copy goes back to, over copies of copies."""
+    seen = {table}
+    original = copies.get(table)
+    while original is not None and original in copies and original not in seen:
+        seen.add(original)
+        original = copies[original]
+    return original
+
+
+def _descriptions(state: EvidenceState) -> dict[str, str]:
+    """Each source with what is said of it: in `coset.yaml`, or in a document that has a paragraph for each source."""
+    found = {row.source: row.description or "" for row in ReadModel(state).sources.values()}
+    for section in sections(state):
+        for paragraph in section.paragraphs if section.status == "current" else ():
+            described = DESCRIBED.match(paragraph)
+            if described is not None and found.get(described[1]) == "":
+                found[described[1]] = described[2]
+    return found
 
 
 def _find(
@@ -97,8 +122,9 @@ def _find(
         for number, text in enumerate([" / ".join(section.title_path), *section.paragraphs], start=-1)
     ]
     mentions = find_mentions(paragraphs, names)
-    about = tuple(dict.fromkeys(mention.target for mention in mentions if mention.how != "source"))
-    return mentions, find_rules(by_reference, mentions, about, names.sources)
+    surely = [mention for mention in mentions if mention.is_strong]
+    about = tuple(dict.fromkeys(mention.target for mention in surely if mention.how != "source"))
+    return mentions, find_rules(by_reference, surely, about, names.sources)
 
 
 def _mention_rows(mentions: Iterable[Mention]) -> Iterable[MentionRow]:
@@ -130,22 +156,21 @@ def _apply(state: EvidenceState, corrections: Corrections) -> None:
     replace_said_rules(state, SAID, section if said else None, rows)
 
 
-def _sure_copies(state: EvidenceState) -> list[str]:
-    return [copy.table for copy in state.copies() if copy.confidence >= SURE_COPY]
+def _sure_copies(state: EvidenceState) -> dict[str, str | None]:
+    return {copy.table: copy.original for copy in state.copies() if copy.confidence >= SURE_COPY}
 
 
 def _readings(state: EvidenceState) -> list[Reading]:
-    """The readings that a text may speak of: those that are not taken from texts themselves."""
-    found = ReadingStore(state).all()
-    return [each for each in found if each.confidence >= SURE_READING and each.reader != "document"]
+    """What things are in plain words, as far as that is sure."""
+    return [each for each in ReadingStore(state).all(best=True) if each.confidence >= SURE_READING]
 
 
 def _digest_of_names(state: EvidenceState) -> str:
     parts = [
-        [[row.source, row.description] for row in ReadModel(state).sources.values()],
+        sorted(_descriptions(state).items()),
         times_of_tables(state),
-        _sure_copies(state),
-        [[each.reference, each.name, each.synonyms] for each in _readings(state)],
+        sorted(_sure_copies(state).items()),
+        [[each.reference, each.name, each.synonyms, each.reader] for each in _readings(state)],
     ]
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 

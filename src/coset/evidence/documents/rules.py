@@ -17,7 +17,7 @@ from typing import Literal
 
 import yaml
 
-from coset.evidence.documents.mentions import Mention
+from coset.evidence.documents.context import Mention
 from coset.evidence.documents.sections import Section
 
 Scope = Literal["general", "particular"]
@@ -48,6 +48,7 @@ def _cue(words: Sequence[str]) -> re.Pattern[str]:
 _LISTS = yaml.safe_load(Path(__file__).with_name("rule_words.yaml").read_text(encoding="utf-8"))
 _COUNTING, _COMPUTING, _MEANING = _cue(_LISTS["counting"]), _cue(_LISTS["computing"]), _cue(_LISTS["meaning"])
 _TIMING, _PRECEDENCE, _DUTY = _cue(_LISTS["timing"]), _cue(_LISTS["precedence"]), _cue(_LISTS["duty"])
+_OBLIGES, _STORY = _cue(_LISTS["obliges"]), _cue(_LISTS["story"])
 _BUSINESS, _TALK = _cue(_LISTS["business"]), _cue(_LISTS["talk"])
 _EVERY_FIGURE, _ALL_BELOW = _cue(_LISTS["every_figure"]), _cue(_LISTS["all_below"])
 _GENERAL_TOPICS = tuple(_cue(words) for words in _LISTS["general_topics"].values())
@@ -62,18 +63,43 @@ _OF_ITSELF = re.compile(
     r"^(?:this|diese[rs]?|cette|ce|quest[oa]|deze|est[ea]) (?:\w+ )?(?:version|note|document|circular|memo|guideline|policy|manual|fassung|richtlinie|"
     r"circulaire|procédure|nota|circolare|versione|procedura|versie)\b.{0,60}\b(?:replaces|supersedes|ersetzt|remplace|annule|sostituisce|reemplaza|vervangt)\b|"
     r"^(?:from|to|owner|author|date|issue|version|status|subject|approved|distribution|von|an|betreff|datum|objet|date|oggetto|da)\s*:|"
-    r"^[^.]{0,60}\b(?:issue|version|edition|rev|ausgabe|fassung|last edited)\b[^.]{0,30}$|"
+    r"^[^.]{0,60}\b(?:issue|version|edition|rev|ausgabe|fassung|last edited)\b[^.]{0,30}\.?$|"
+    r"^(?:these|the following|diese|die folgenden|ces|les) (?:rules|regeln|règles) (?:hold|apply|are|gelten|valent|s'appliquent)\b|"
+    r"^queste regole (?:valgono|si applicano)\b|^(?:replaces|supersedes|ersetzt|remplace|sostituisce|vervangt)\b.{0,40}$|"
     r"^(?:in force|valid|gültig|en vigueur|in vigore) (?:from|since|ab|à partir|depuis|dal)\b.{0,30}$|^(?:to|an|à|a) (?:all|alle|tous|tutti)\b.{0,40}$",
     re.IGNORECASE,
 )
 """What a document says of itself, not of figures."""
+_FOR_ALL = re.compile(
+    r"\b(?:these rules|the following rules|the following|diese regeln|ces règles|queste regole) (?:hold|apply|gelten|s'appliquent|"
+    r"valgono)\b[^.]{0,40}\b(?:every|all|any|jede|alle|tous|toutes|tutt[ie]|ogni)\b",
+    re.IGNORECASE,
+)
+"""At the beginning of a document: all of its rules are for every figure."""
+_DESCRIBES_SYSTEM = re.compile(
+    r"\b(?:is|are|was|ist|sind|est|sont|è|sono|es|son|zijn)\s+(?:(?:the|our|a|an|der|die|das|ein|eine|unser\w*|le|la|l'|les|un|une|"
+    r"notre|il|lo|una|nostr[oa]|el|nuestr[oa]|de|het|een|in|also|still|now)\s+)*(?:[\w'’/&-]+\s+){0,4}?"
+    r"(?:systems?|databases?|applications?|software|warehouses?|tools?|platforms?|exports?|dumps?|drives?|servers?|modules?|products?|"
+    r"packages?|datenbank|anwendung|système|logiciel|base de données|sistema|programma|applicazione|systeem)\b|"
+    r"\b(?:holds|contains?|stores?|sends?|delivers? one|consists? of|comprises?|runs? on|runs? in|was (?:introduced|bought|installed|built)|enthält|enthalten|"
+    r"umfasst|contient|contiennent|stocke|contiene|contengono|contienen|bevat)\b",
+    re.IGNORECASE,
+)
+"""What a system is and holds: not yet what counts, or which of two is right."""
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|has|have|had|does|do|did|can|may|must|shall|should|will|means?|counts?|goes?|go|take|takes?|use|uses|"
+    r"stands?|comes?|gets?|give[sn]?|follows?|applies|apply|replaces?|wins?|beats?|divide|multiply|round|convert|add|ist|sind|wird|werden|"
+    r"hat|haben|gilt|gelten|zählt|zählen|est|sont|compte|comptent|ont|doit|è|sono|vale|valgono|conta|contano|ha|hanno|es|son|"
+    r"not|never|only|without|except|with|nicht|nur|ohne|jamais|sans|non|solo|senza|no|sin|niet|[a-z]{3,}ed)\b|=|[<>≥≤%]",
+    re.IGNORECASE,
+)
 DEFINITION = re.compile(r"^(?:[-*•]\s*)?[\"“„«]?[^\W\d][^:.;\n]{2,60}?[\"”“»]?\s*(?::|=|–|—| - )\s+\S")
 _ANAPHORA = re.compile(
     r"^(?:it|its|they|their|them|this|that|these|those|such|both|the same|er|sie|es|diese[rs]?|il|elle|ils|elles|ce|cela|esso|essa|questi?|queste)\b",
     re.IGNORECASE,
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|no|nr|vs|incl|excl|approx|resp|ca|z\.b|d\.h|bzw|usw|p\.ex|art|sect|st|dr|mr|inc|ltd)|\b[A-Za-z]|\d)\.$",
+    r"(?:\b(?:e\.g|i\.e|etc|no|nr|vs|incl|excl|approx|resp|ca|z\.b|d\.h|bzw|usw|p\.ex|art|sect|st|dr|mr|inc|ltd)|\b[A-Za-z]|(?<![\w.,-])\d{1,2})\.$",
     re.IGNORECASE,
 )
 
@@ -95,12 +121,27 @@ def strength(sentence: str, *, named: bool) -> int:
         return 0
     if not named and (_TALK.search(sentence) or not _BUSINESS.search(sentence)):
         return 0
+    if _is_heading(sentence, named=named):
+        return 0
+    ruled = any(cue.search(sentence) for cue in (_COUNTING, _COMPUTING, _OBLIGES))
+    if not ruled and (_DESCRIBES_SYSTEM.search(sentence) or _STORY.search(sentence)):
+        return 0
     cues = ((_COUNTING, 2), (_COMPUTING, 1), (_MEANING, 1), (_TIMING, 1), (_PRECEDENCE, 1), (_CODING, 1), (_DUTY, 1))
     signs = sum(weight for cue, weight in cues if cue.search(sentence))
     return signs + bool(DEFINITION.match(sentence)) + named
 
 
 _WORDS = re.compile(r"[^\W\d_]+")
+LONGEST_HEADING = 9
+"""Words."""
+
+
+def _is_heading(text: str, *, named: bool) -> bool:
+    """Words that only say what is spoken of: few, without an end, without a verb or a number that rules."""
+    text = re.sub(r"^(?:[\dIVX]+[.)]|[-*•#§]+|[\d.]+)\s*", "", text.strip())
+    if len(_WORDS.findall(text)) > LONGEST_HEADING or text.endswith((".", "!", ";")):
+        return False
+    return text.endswith(":") or not (named or _VERB.search(text) or re.search(r"\d|:\s", text))
 
 
 def find_rules(
@@ -125,10 +166,12 @@ def find_rules(
         for reference, section in sections.items()
         for number, paragraph in enumerate(section.paragraphs)
     }
+    _rows_of_tables(sections, judged)
     ruling = [any(each >= SURE for _, each in parts) for parts in judged.values() if len(parts[0][0]) > SHORT]
     # In a document most of whose paragraphs are rules, a weaker sign is enough.
     least = LIKELY if ruling and sum(ruling) >= RULING * len(ruling) else SURE
     found: list[Rule] = []
+    for_all = any(_FOR_ALL.search(text) for section in list(sections.values())[:1] for text in section.paragraphs)
     for reference, section in sections.items():
         title = " / ".join(section.title_path)
         titled = by_place.get((reference, -1), [])
@@ -141,7 +184,9 @@ def find_rules(
                 ]
                 about = _about(inside) or _about(titled)
                 named = any("/" in each for each in about)
-                general = bool(_ALL_BELOW.search(title) or _EVERY_FIGURE.search(title)) or _is_general(text, named)
+                general = (
+                    for_all or bool(_ALL_BELOW.search(title) or _EVERY_FIGURE.search(title)) or _is_general(text, named)
+                )
                 rules.append(Rule(reference, number, text, "general" if general else "particular", about))
         mostly = 2 * sum(rule.scope == "general" for rule in rules) >= max(len(rules), 3)
         for rule in rules:
@@ -150,6 +195,16 @@ def find_rules(
             about = rule.about if rule.about or scope == "general" else tuple(about_all)[:MOST_ABOUT]
             found.append(Rule(reference, rule.paragraph, rule.text, scope, about))
     return found
+
+
+def _rows_of_tables(sections: Mapping[str, Section], judged: dict[tuple[str, int], list[tuple[str, int]]]) -> None:
+    """Where at least half of the rows of a table are rules, the others below its head are as well."""
+    for reference, section in sections.items():
+        rows = [number for number, text in enumerate(section.paragraphs) if text.lstrip().startswith("|")][1:]
+        ruled = [number for number in rows if any(each >= SURE for _, each in judged[reference, number])]
+        if ruled and 2 * len(ruled) >= len(rows):
+            for number in set(rows) - set(ruled):
+                judged[reference, number] = [(text, SURE) for text, _ in judged[reference, number]]
 
 
 def _about(mentions: Sequence[Mention]) -> tuple[str, ...]:

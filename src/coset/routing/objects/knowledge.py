@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from coset.state import EvidenceState
+from coset.state.documents import SURELY_NAMED
 
 CURRENT = ("", "current")
 MOST_LABELS = 40
@@ -187,7 +188,7 @@ def knowledge_of(state: EvidenceState) -> Knowledge:
         _labels(rows("code_labels", "SELECT code_reference, code, label FROM code_labels ORDER BY ALL")),
         tuple(sections),
         tuple(rules),
-        _mentions(rows("mentions", "SELECT * FROM mentions ORDER BY ALL")),
+        _mentions(rows("mentions", f"SELECT * FROM mentions WHERE confidence >= {SURELY_NAMED} ORDER BY ALL")),
     )
 
 

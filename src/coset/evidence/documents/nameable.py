@@ -1,0 +1,224 @@
+"""What a text can name: tables, columns, sources and stored values of the environment, by every word for them.
+
+In: tables with their columns, readings, values and what sources are called. Out: `Names`, which looks them up. Copies
+stand for their originals. Knows nothing of texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+
+@dataclass(frozen=True)
+class NamedTable:
+    reference: str
+    source: str
+    schema: str | None
+    name: str
+    is_copy: bool = False
+    original: str | None = None
+    """The reference of the table that a copy is one of."""
+    columns: tuple[tuple[str, str], ...] = ()
+    """Name and reference of each column, and of what lies nested in columns."""
+
+
+@dataclass(frozen=True)
+class SpokenReading:
+    """What something is in plain words. One that was taken `from_documents` says what words fit it, and no more: a
+    document that speaks of it was asked already."""
+
+    reference: str
+    words: str
+    from_documents: bool = False
+
+
+@dataclass(frozen=True)
+class Names:
+    """All that can be named. `is_word` tells the common words of a language from names."""
+
+    tables: Sequence[NamedTable]
+    sources: dict[str, str]
+    """Each source with its description."""
+    readings: Sequence[SpokenReading] = ()
+    values: Iterable[tuple[str, str]] = ()
+    """Stored values of columns with few of them: the value and the column's reference."""
+    is_word: Callable[[str], bool] = lambda word: True
+
+    @cached_property
+    def by_reference(self) -> dict[str, NamedTable]:
+        return {table.reference: table for table in self.tables}
+
+    @cached_property
+    def table_names(self) -> dict[str, list[NamedTable]]:
+        found: dict[str, list[NamedTable]] = defaultdict(list)
+        for table in self.tables:
+            found[table.name.lower()].append(table)
+        return found
+
+    @cached_property
+    def column_names(self) -> dict[str, list[tuple[NamedTable, str]]]:
+        found: dict[str, list[tuple[NamedTable, str]]] = defaultdict(list)
+        for table in self.tables:
+            for name, reference in table.columns:
+                found[name.lower()].append((table, reference))
+        return found
+
+    @cached_property
+    def prefixes(self) -> dict[str, list[NamedTable]]:
+        """Originals by the part of their name before the first `_`: XREF of XREF_ITEM."""
+        found: dict[str, list[NamedTable]] = defaultdict(list)
+        for table in self.tables:
+            if "_" in table.name.strip("_") and not table.is_copy:
+                found[table.name.lower().split("_")[0]].append(table)
+        return found
+
+    @cached_property
+    def spoken_sources(self) -> dict[tuple[str, ...], str]:
+        """What people call a source: its name, and the nouns of its description's first sentence."""
+        found: dict[tuple[str, ...], set[str]] = defaultdict(set)
+        for source, description in self.sources.items():
+            if not self.is_word(source) or len(source) <= 3:
+                found[(source.lower(),)].add(source)
+            for kind in _SYSTEMS:
+                found[(stem(source.lower()), kind)].add(source)
+            for phrase in _noun_phrases(description):
+                found[phrase].add(source)
+                if len(phrase) > 1 and phrase[-1] not in _GENERAL_NOUNS:
+                    found[phrase[-1:]].add(source)
+        return {phrase: next(iter(owners)) for phrase, owners in found.items() if len(owners) == 1}
+
+    @cached_property
+    def spoken_readings(self) -> dict[tuple[str, ...], list[str]]:
+        """References by how people say their readings, as stems: `event code`, `code of event`. Readings of one word,
+        or of words that any text is full of, are left out."""
+        found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for reading in self.readings:
+            words = tuple(stem(word) for word in WORD.findall(reading.words.lower()) if word not in ARTICLES)
+            telling = [word for word in words if word not in FUNCTION_WORDS]
+            if reading.from_documents or not 2 <= len(telling) <= 5 or set(telling) <= GENERAL_WORDS:
+                continue
+            ways = {words, (words[-1], "of", *words[:-1])} if len(words) == len(telling) else {words}
+            for way in ways:
+                found[way].append(reading.reference)
+        return found
+
+    @cached_property
+    def ways(self) -> dict[str, list[frozenset[str]]]:
+        """Of each table and column, how it may be spoken of: the telling words of its name and of each reading."""
+        found: dict[str, list[frozenset[str]]] = defaultdict(list)
+
+        def say(reference: str, words: Iterable[str]) -> None:
+            if telling := frozenset(words) - FUNCTION_WORDS:
+                found[reference].append(telling)
+
+        for table in self.tables:
+            for name, reference in ((table.name, table.reference), *table.columns):
+                pieces = [piece.lower() for piece in _PIECE.findall(name)]
+                if all(len(piece) >= 3 and self.is_word(piece) for piece in pieces):
+                    say(reference, map(stem, pieces))
+        for reading in self.readings:
+            say(reading.reference, [stem(word) for word in WORD.findall(reading.words.lower())])
+        return found
+
+    def is_beside(self, reference: str, words: set[str]) -> bool:
+        """Whether a word for something is among words."""
+        return any(words & way for way in self.ways.get(reference, ()))
+
+    def table_of(self, reference: str) -> NamedTable | None:
+        """The table that something is, or belongs to."""
+        while reference and reference not in self.by_reference:
+            shorter = re.sub(r'(?:\.(?:"[^"]*"|[^."/]+)|\[\]|#[^#]*)$', "", reference)
+            if shorter == reference:
+                return None
+            reference = shorter
+        return self.by_reference.get(reference)
+
+    def originals(self, references: Iterable[str]) -> list[tuple[NamedTable, str]]:
+        """Tables with what of them is referred to. Copies stand for their originals, and count only where there is
+        nothing else."""
+        found: dict[str, NamedTable] = {}
+        for reference in references:
+            table = self.table_of(reference)
+            original = self.by_reference.get(table.original or "") if table else None
+            if table is None:
+                continue
+            if original is not None and reference == table.reference:
+                found[original.reference] = original
+            elif original is not None and (same := _same_column(table, reference, original)):
+                found[same] = original
+            else:
+                found[reference] = table
+        kept = {reference: table for reference, table in found.items() if not table.is_copy} or found
+        return [(table, reference) for reference, table in kept.items()]
+
+    @cached_property
+    def held_values(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for value, reference in self.values:
+            if 2 <= len(value) <= 60:
+                found[" ".join(value.lower().split())].append(reference)
+        return found
+
+
+def _same_column(copy: NamedTable, reference: str, original: NamedTable) -> str | None:
+    called = next((name.lower() for name, each in copy.columns if each == reference), None)
+    return next((each for name, each in original.columns if name.lower() == called), None)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+WORD = re.compile(r"[^\W\d_]+")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+")
+SMALL_WORDS = _words("of the a an in on for and or to by with from per de du des la le les un une der die das")
+ENGLISH = _words("the of and is are to in that it not for with be as on by this an or which")
+OTHER_LANGUAGES = _words(
+    "le la les des du est sont dans une pour pas que qui et der die das und ist sind nicht mit für von den dem ein eine il lo "
+    "gli di del della che non per con sono una el los las de y es por para een het van niet met zijn"
+)
+FUNCTION_WORDS = SMALL_WORDS | ENGLISH | OTHER_LANGUAGES
+MONEY_AND_COUNTRIES = _words(
+    "EUR USD CHF GBP PLN SEK NOK DKK CZK HUF JPY CNY INR CAD AUD BRL US USA UK EU DE FR IT ES NL BE PL AT CH UTC GMT CET ISO ID"
+)
+ARTICLES = _words("the a an our its their this that each every all any der die das le la les il lo gli el los las")
+GENERAL_WORDS = _words(
+    "business calendar fiscal year month day date time hour number code text valid from to id key name type kind status "
+    "statu table list file record row value amount total count unit description comment note flag group level line item "
+    "start end first last new old main other is has at by of created modified changed updated user"
+)
+_SYSTEMS = ("system", "database", "application", "module", "server")
+_GENERAL_NOUNS = _words(
+    "system systems database data copy copies export exports dump file files folder drive application app server "
+    "table tables list lists source extract department departments company group nightly french german english italian name "
+    "names date dates day days field fields record records number numbers program programs project projects thing things "
+    "report reports object objects people time evening week month year main"
+)
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    word = word.lower()
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("ses", "xes", "ches", "shes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+
+
+def _noun_phrases(description: str) -> Iterator[tuple[str, ...]]:
+    """What the first sentence of a description calls its subject: "the claims handling system", "our ledger"."""
+    sentence = re.split(r"[.;:]\s", description or "", maxsplit=1)[0]
+    for chunk in re.split(
+        r"[,()/]|\b(?:and|that|where|which|with|in|on|for|as|of|runs?|is|are|under|from|by|people|used)\b", sentence
+    ):
+        match = re.search(r"\b(?:the|our)\s+((?:[\w-]+\s*){1,3})$", chunk.strip() + " ") or re.search(
+            r"\b(?:the|our)\s+((?:[\w-]+\s*){1,3})", chunk
+        )
+        words = tuple(stem(word) for word in WORD.findall(match[1].lower())) if match else ()
+        if words and not set(words) <= _GENERAL_NOUNS and not set(words) & FUNCTION_WORDS:
+            yield words
