@@ -276,12 +276,11 @@ def _column_patterns(place: Place, names: Names, context: Context) -> None:
 
 
 def _sources(place: Place, names: Names) -> None:
-    words = [stem(word) for word in re.findall(r"[^\W_]+", place.text.lower())]
+    words = list(re.finditer(r"[^\W_]+", place.text))
     for start in range(len(words)):
-        for length in (3, 2, 1):
-            phrase = tuple(words[start : start + length])
-            if source := names.spoken_sources.get(phrase):
-                place.add(source, " ".join(phrase), "source", 0.7)
+        for some in (words[start : start + length] for length in (3, 2, 1)):
+            if source := names.spoken_sources.get(tuple(stem(word[0]) for word in some)):
+                place.add(source, place.text[some[0].start() : some[-1].end()], "source", 0.7)
                 break
     first = re.match(r"(?:[-*•]\s*)?([\w-]+)\s*(?:\([^)]*\))?\s*:", place.text)
     if first and first[1] in names.sources:
@@ -326,20 +325,20 @@ def _value(place: Place, names: Names, context: Context, value: str, sure: float
 
 
 def _readings(place: Place, names: Names, context: Context) -> None:
-    words = list(re.finditer(r"[^\W_]+|[.;:!?()|]", place.text.lower()))
-    kept = [word for word in words if word[0] not in ARTICLES]
+    words = re.finditer(r"[^\W_]+|[.;:!?()|]", place.text)
+    kept = [word for word in words if word[0].lower() not in ARTICLES]
     for start in range(len(kept)):
         for length in range(min(7, len(kept) - start), 1, -1):
             some = kept[start : start + length]
             phrase = tuple(stem(word[0]) for word in some)
             if (references := names.spoken_readings.get(phrase)) is not None:
-                near = clause_words(place.text, some[0].start(), some[-1].end())
-                meant = context.meant(place, references, near, set(phrase))
+                at, end = some[0].start(), some[-1].end()
+                meant = context.meant(place, references, clause_words(place.text, at, end), set(phrase))
                 if len(meant.references) <= MOST_TARGETS:
                     for reference in meant.references:
                         is_table = reference in names.by_reference
                         certain = (meant.decided if is_table else meant.of_table) and meant.tables == 1
-                        place.add(reference, " ".join(phrase), "reading", 0.6 if certain else WEAK)
+                        place.add(reference, place.text[at:end], "reading", 0.6 if certain else WEAK)
                 break
 
 
