@@ -34,6 +34,9 @@ Progress = Callable[[str, int, int | None], None]
 
 KEPT_SECONDS = 900
 """How long a replaced copy stays: longer than any statement runs that was told its path."""
+KEPT_BYTES, OPENED_WITHIN = 1 << 30, 60
+"""Of one table, replaced copies may take so many bytes; beyond that the oldest go, though none that is so many seconds
+young: a statement opens what it was told of at once, and an open file stays readable."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +108,18 @@ class Snapshots:
 
 
 def _remove_replaced(folder: Path, stem: str, kept: Path) -> None:
-    """Remove the copies of a table that nobody can be about to open any more."""
-    before = time.time() - KEPT_SECONDS
+    """Remove the copies of a table that nobody can be about to open any more, and those that take too much room."""
+    replaced = []
     for other in folder.glob(f"{stem}-*.parquet"):  # A stem holds letters, digits, '_' and '-' alone.
         with contextlib.suppress(OSError):
-            if other != kept and other.stat().st_mtime < before:
-                other.unlink()
+            if other != kept:
+                replaced.append((other.stat().st_mtime, other.stat().st_size, other))
+    now, room = time.time(), KEPT_BYTES
+    for written, size, path in sorted(replaced, reverse=True):
+        room -= size
+        if written < now - KEPT_SECONDS or (room < 0 and written < now - OPENED_WITHIN):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def file_type(duckdb_type: str) -> str:

@@ -67,20 +67,16 @@ def serve_http(
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve over streamable HTTP. `ready` is told the address as soon as it answers; port 0 takes any that is free."""
-    import uvicorn
+    from coset.surfaces.http_server import serve_application
 
     check_exposure(host, token)
     application = make_application(make_server(environment, read_only=read_only), host, token)
     listening = listen(host, port)
     _prepare(environment)
     address = f"http://{in_address(host)}:{listening.getsockname()[1]}{PATH}"
-    # What a request says may hold data of the user's: nothing of it is logged.
-    settings = uvicorn.Config(
-        application, log_level="warning", access_log=False, timeout_graceful_shutdown=2, server_header=False
-    )
     if ready is not None:
         ready(address)
-    uvicorn.Server(settings).run(sockets=[listening])
+    serve_application(application, listening, shutdown_seconds=2)
 
 
 def check_exposure(host: str, token: str | None) -> None:
@@ -99,7 +95,11 @@ def make_application(server: Server[Any], host: str, token: str | None) -> ASGIA
         allowed_origins=[f"http://{name}" for name in hosts],
     )
     application: ASGIApp = server.streamable_http_app(
-        streamable_http_path=PATH, host=host, transport_security=security, max_request_body_size=LARGEST_REQUEST
+        streamable_http_path=PATH,
+        host=host,
+        transport_security=security,
+        max_request_body_size=LARGEST_REQUEST,
+        stateless_http=True,  # Nothing is kept between requests, so nobody can fill the memory with sessions.
     )
     return application if token is None else TokenGate(application, token)
 

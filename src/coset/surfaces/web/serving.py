@@ -12,9 +12,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import uvicorn
-
 from coset.api.environment import Environment
+from coset.surfaces.http_server import serve_application
 from coset.surfaces.listening import check_exposure as check_exposure_of
 from coset.surfaces.listening import in_address, listen
 from coset.surfaces.web.application import make_application
@@ -50,10 +49,6 @@ def serve(
             environment.explain(WARMING_UP)
 
     environment.workspace.threads.submit(warm_up)
-    # What a request says may hold data of the user's: nothing of it is logged.
-    settings = uvicorn.Config(
-        application, log_level="critical", access_log=False, timeout_graceful_shutdown=1, server_header=False
-    )
     if ready is not None:
         ready(f"http://{in_address(host)}:{listening.getsockname()[1]}/")
-    uvicorn.Server(settings).run(sockets=[listening])
+    serve_application(application, listening, shutdown_seconds=1)
