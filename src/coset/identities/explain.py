@@ -6,10 +6,12 @@ anew.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from coset.identities.inventory import COORDINATES, Inventory
 from coset.state import EvidenceState
+from coset.state.memberships import SignalRow, profile_of, realised_roles, signals_of, taught
 
 TOP = 4
 
@@ -18,56 +20,38 @@ def explain(state: EvidenceState, reference: str, inventory: Inventory) -> dict[
     """The role of one object in both coordinates: memberships, runner-up, radii, reasons, what was taught."""
     found: dict[str, Any] = {}
     for coordinate in COORDINATES:
-        rows = state.rows(
-            "SELECT * EXCLUDE (embedding, precision, digest) FROM memberships WHERE reference = $1 AND coordinate = $2",
-            [reference, coordinate],
-        )
-        if not rows:
+        row, ids = profile_of(state, reference, coordinate), inventory.ids(coordinate)
+        if row is None:
             continue
-        row, ids = rows[0], inventory.ids(coordinate)
-        best = sorted(range(len(row["profile"])), key=lambda number: (-row["profile"][number], number))[:TOP]
-        signals = state.rows(
-            "SELECT labeler, supports, reason, identities FROM signals WHERE reference = $1 AND coordinate = $2 "
-            "ORDER BY supports DESC, labeler", [reference, coordinate],
-        )  # fmt: skip
+        best = sorted(range(len(row.profile)), key=lambda number: (-row.profile[number], number))[:TOP]
+        signals = signals_of(state, reference, coordinate)
         found[coordinate] = {
-            "identity": row["identity"],
-            "membership": round(row["membership"], 3),
-            "runner-up": f"{row['runner_up']} {row['runner_up_membership']:.3f}",
-            "profile": ", ".join(f"{ids[number]} {row['profile'][number]:.2f}" for number in best if number < len(ids)),
-            "stability radius": _radius(row["radius"]),
-            "conservative radius": _radius(row["conservative_radius"]),
-            "radius from losses": _radius(row["loss_radius"]),
-            "support": [_reason(signal) for signal in signals if signal["supports"]],
-            "opposition": [_reason(signal) for signal in signals if not signal["supports"]],
+            "identity": row.identity,
+            "membership": round(row.membership, 3),
+            "runner-up": f"{row.runner_up} {row.runner_up_membership:.3f}",
+            "profile": ", ".join(f"{ids[number]} {row.profile[number]:.2f}" for number in best if number < len(ids)),
+            "stability radius": _radius(row.radius),
+            "conservative radius": _radius(row.conservative_radius),
+            "radius from losses": _radius(row.loss_radius),
+            "support": [_reason(signal) for signal in signals if signal.supports],
+            "opposition": [_reason(signal) for signal in signals if not signal.supports],
         }
-        if row["pinned"]:
+        if row.pinned:
             found[coordinate]["said by a person"] = [
-                f"{'is' if said['supports'] else 'is not'} {said['identity']} (statement {said['number']})"
-                for said in state.rows(
-                    "SELECT * FROM taught WHERE reference = $1 AND coordinate = $2 ORDER BY number",
-                    [reference, coordinate],
-                )
+                f"{'is' if said.supports else 'is not'} {said.identity} (statement {said.number})"
+                for said in taught(state, reference, coordinate)
             ]
     return found
 
 
 def realised_identities(state: EvidenceState, inventory: Inventory) -> list[dict[str, Any]]:
     """Every role (entity and attribute) that some column plays, with its fiber and the strongest competitors."""
-    rows = state.rows(
-        "SELECT e.identity || '.' || a.identity AS role, count(*) AS objects, "
-        "list(a.reference ORDER BY e.membership * a.membership DESC, a.reference) AS fiber, "
-        "avg(e.membership * a.membership) AS membership, "
-        "mode(e.runner_up || '.' || a.identity) AS entity_competitor, "
-        "mode(e.identity || '.' || a.runner_up) AS attribute_competitor, "
-        "count(DISTINCT split_part(a.reference, '/', 1)) AS sources "
-        "FROM memberships e JOIN memberships a ON e.reference = a.reference AND e.coordinate = 'entity' "
-        "AND a.coordinate = 'attribute' GROUP BY ALL ORDER BY sources DESC, objects DESC, role"
-    )
-    for row in rows:
-        entity, attribute = row["role"].split(".")
-        row["name"] = f"{_name(inventory, 'entity', entity)}: {_name(inventory, 'attribute', attribute).lower()}"
-    return rows
+    found = []
+    for row in realised_roles(state):
+        entity, attribute = row.role.split(".")
+        name = f"{_name(inventory, 'entity', entity)}: {_name(inventory, 'attribute', attribute).lower()}"
+        found.append({**asdict(row), "fiber": list(row.fiber), "name": name})
+    return found
 
 
 def _name(inventory: Inventory, coordinate: Any, identity: str) -> str:
@@ -75,9 +59,9 @@ def _name(inventory: Inventory, coordinate: Any, identity: str) -> str:
     return names.get(identity, identity)
 
 
-def _reason(signal: dict[str, Any]) -> str:
-    among = ", ".join(signal["identities"][:3]) + (", ..." if len(signal["identities"]) > 3 else "")
-    return f"{signal['reason']} ({signal['labeler']}: {'' if signal['supports'] else 'not '}{among})"
+def _reason(signal: SignalRow) -> str:
+    among = ", ".join(signal.identities[:3]) + (", ..." if len(signal.identities) > 3 else "")
+    return f"{signal.reason} ({signal.labeler}: {'' if signal.supports else 'not '}{among})"
 
 
 def _radius(value: float | None) -> str | float | None:

@@ -20,7 +20,7 @@ from coset.errors import UserError
 from coset.identities.inventory import Coordinate, Inventory
 from coset.identities.prototypes import Array
 from coset.identities.store import IdentityStore
-from coset.state import EvidenceState
+from coset.state import EvidenceState, memberships
 
 
 def picture(state: EvidenceState, inventory: Inventory, coordinate: Coordinate, title: str) -> str:
@@ -58,10 +58,7 @@ def places(state: EvidenceState, coordinate: Coordinate) -> Places:
     """Where the objects of a coordinate lie, and the prototypes they are assigned to."""
     store = IdentityStore(state)
     store.require()
-    rows = state.connection.sql(
-        "SELECT reference, identity, membership, runner_up, runner_up_membership, radius, bank, pinned, embedding "
-        "FROM memberships WHERE coordinate = $1 ORDER BY reference", params=[coordinate],
-    ).to_arrow_table()  # fmt: skip
+    rows = memberships.places(state, coordinate)
     if not rows.num_rows:
         raise UserError("there is nothing to draw: no object has a role in this coordinate")
     identities, bank = store.banks(coordinate)[int(rows.column("bank").to_numpy().max())]

@@ -20,7 +20,8 @@ from coset.identities.prototypes import Array, PrototypeBank
 from coset.identities.realise import Embedded, KnownEmbedding, Realisation
 from coset.identities.signals import Signal
 from coset.identities.teaching import Taught
-from coset.state import EvidenceState
+from coset.state import EvidenceState, memberships
+from coset.state.memberships import TaughtRow
 from coset.state.names import resolve
 
 BANK = 1
@@ -50,19 +51,17 @@ class IdentityStore:
 
     # What people taught
 
-    def statements(self) -> list[dict[str, Any]]:
-        return self.state.rows(
-            "SELECT number, reference, coordinate, identity, supports, said_at FROM taught ORDER BY number"
-        )
+    def statements(self) -> list[TaughtRow]:
+        return memberships.taught(self.state)
 
     def taught(self, inventory: Inventory) -> list[Taught]:
         """The statements whose identities the inventory has."""
         found = []
         for row in self.statements():
-            coordinate: Coordinate = row["coordinate"]
-            if row["identity"] in inventory.ids(coordinate):
-                position = inventory.position(coordinate, row["identity"])
-                found.append(Taught(row["reference"], coordinate, position, row["supports"], row["number"]))
+            coordinate: Coordinate = row.coordinate  # type: ignore[assignment]
+            if row.identity in inventory.ids(coordinate):
+                position = inventory.position(coordinate, row.identity)
+                found.append(Taught(row.reference, coordinate, position, row.supports, row.number))
         return found
 
     # Realisations
@@ -77,25 +76,16 @@ class IdentityStore:
     ) -> None:
         """Store a realisation whole: what stands in the state depends on evidence and corrections alone, never on the
         runs before. Without `signals` those that are stored stay."""
-        connection = self.state.connection
-        with self.state.transaction():
-            connection.execute("DELETE FROM prototypes")
-            self._append("prototypes", _prototype_rows(inventory, realised))
-            connection.execute("DELETE FROM memberships")
-            self._append("memberships", _membership_rows(inventory, embedded, realised))
-            if signals is not None:
-                connection.execute("DELETE FROM signals")
-                self._append("signals", _signal_rows(inventory, embedded, signals))
-            connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity_model', $1)", [model])
+        memberships.replace_roles(
+            self.state, model, _prototype_rows(inventory, realised), _membership_rows(inventory, embedded, realised),
+            None if signals is None else _signal_rows(inventory, embedded, signals),
+        )  # fmt: skip
 
     def known_embeddings(self) -> dict[str, KnownEmbedding]:
         """Embeddings by the digest of the features they were made from."""
         found: dict[str, KnownEmbedding] = {}
         for coordinate in COORDINATES:
-            table = self.state.connection.execute(
-                "SELECT digest, embedding, precision FROM memberships WHERE coordinate = $1", [coordinate]
-            ).fetchall()
-            for digest, embedding, precision in table:
+            for digest, embedding, precision in memberships.embeddings(self.state, coordinate):
                 known = found.setdefault(digest, KnownEmbedding({}, {}))
                 known.embeddings[coordinate] = np.asarray(embedding, dtype=np.float64)
                 known.precisions[coordinate] = np.asarray(precision, dtype=np.float64)
@@ -103,44 +93,28 @@ class IdentityStore:
 
     def banks(self, coordinate: Coordinate) -> dict[int, tuple[list[str], PrototypeBank]]:
         """Every bank that a stored row was examined with, with the ids of its identities in order."""
-        found: dict[int, tuple[list[str], PrototypeBank]] = {}
-        rows = self.state.connection.execute(
-            "SELECT bank, list(identity ORDER BY position), list(centre ORDER BY position), "
-            "list(precision ORDER BY position), list(support ORDER BY position), "
-            "list(interpolation ORDER BY position) FROM prototypes WHERE coordinate = $1 GROUP BY bank ORDER BY bank",
-            [coordinate],
-        ).fetchall()
-        for bank, identities, centres, precisions, support, interpolation in rows:
-            found[int(bank)] = (
-                list(identities),
-                PrototypeBank(np.array(centres), np.array(precisions), np.array(support), np.array(interpolation)),
+        return {
+            row.bank: (
+                list(row.identities),
+                PrototypeBank(
+                    np.array(row.centres), np.array(row.precisions), np.array(row.support), np.array(row.interpolation)
+                ),
             )
-        return found
+            for row in memberships.banks(self.state, coordinate)
+        }
 
     def rows(self, coordinate: Coordinate) -> dict[str, StoredRow]:
-        found = {}
-        for row in self.state.connection.execute(
-            "SELECT reference, digest, bank, embedding, precision, profile, identity, runner_up, pinned "
-            "FROM memberships WHERE coordinate = $1 ORDER BY reference", [coordinate],
-        ).fetchall():  # fmt: skip
-            found[row[0]] = StoredRow(
-                row[0],
-                row[1],
-                int(row[2]),
-                np.array(row[3]),
-                np.array(row[4]),
-                np.array(row[5]),
-                row[6],
-                row[7],
-                row[8],
+        return {
+            row.reference: StoredRow(
+                row.reference, row.digest, row.bank, np.array(row.embedding), np.array(row.precision),
+                np.array(row.profile), row.identity, row.runner_up, row.pinned,
             )
-        return found
+            for row in memberships.embedded(self.state, coordinate)
+        }  # fmt: skip
 
     def profiles(self, coordinate: Coordinate) -> dict[str, NDArray[np.float32]]:
         """The profile of every object that has one, by reference."""
-        found = self.state.connection.sql(
-            "SELECT reference, profile FROM memberships WHERE coordinate = $1 ORDER BY reference", params=[coordinate]
-        ).to_arrow_table()
+        found = memberships.profiles(self.state, coordinate)
         if not found.num_rows:
             return {}
         flat = found.column("profile").combine_chunks().flatten().to_numpy().astype(np.float32)
@@ -151,37 +125,24 @@ class IdentityStore:
         ids = inventory.ids(coordinate)
         places = {identity: number for number, identity in enumerate(ids)}
         objects: dict[str, list[Signal]] = {
-            row["reference"]: []
-            for row in self.state.rows(
-                "SELECT reference FROM memberships WHERE coordinate = $1 ORDER BY 1", [coordinate]
-            )
+            reference: [] for reference in memberships.references_with_role(self.state, coordinate)
         }
-        for row in self.state.rows(
-            "SELECT * FROM signals WHERE coordinate = $1 ORDER BY reference, labeler", [coordinate]
-        ):
-            named = tuple(places[identity] for identity in row["identities"] if identity in places)
-            objects.setdefault(row["reference"], []).append(
-                Signal(row["labeler"], coordinate, named, row["supports"], row["reason"])
-            )
+        for row in memberships.signals(self.state, coordinate):
+            named = tuple(places[identity] for identity in row.identities if identity in places)
+            signal = Signal(row.labeler, coordinate, named, row.supports, row.reason)
+            objects.setdefault(row.reference, []).append(signal)
         return list(objects.values())
 
     def require(self) -> None:
-        if self.state.meta("identity_model") is None:
+        if self.state.meta(memberships.MODEL) is None:
             raise UserError("no identities are realised yet: run `coset comprehend`")
 
     def resolve_object(self, written: str) -> str:
         """The full reference of an object that has a role; else `UserError`, with the nearest references."""
         reference = resolve(self.state, written)
-        if not self.state.rows("SELECT 1 FROM memberships WHERE reference = $1 LIMIT 1", [reference]):
+        if not memberships.has_role(self.state, reference):
             raise UserError(f"'{reference}' has no role: roles are for tables, columns, nested paths and facets")
         return reference
-
-    def _append(self, table: str, rows: pa.Table) -> None:
-        if rows.num_rows:
-            self.state.connection.register("arriving_rows", rows)
-            names = ", ".join(rows.column_names)
-            self.state.connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM arriving_rows")
-            self.state.connection.unregister("arriving_rows")
 
 
 def _prototype_rows(inventory: Inventory, realised: dict[Coordinate, Realisation]) -> pa.Table:

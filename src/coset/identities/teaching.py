@@ -28,8 +28,8 @@ from coset.environment.configuration import Environment
 from coset.environment.corrections import Corrections, Note, Problem, Role, add_corrections, load_corrections
 from coset.errors import UserError
 from coset.identities.inventory import Inventory
-from coset.state import EvidenceState
-from coset.state.inserting import insert_rows
+from coset.state import EvidenceState, memberships
+from coset.state.memberships import TaughtRow, replace_taught
 from coset.state.rows import now
 
 STEPS = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0)
@@ -172,15 +172,10 @@ def mirror_corrections(state: EvidenceState, environment: Environment, inventory
     corrections = load_corrections(environment)
     said, problems = statements(corrections, inventory)
     taught = [
-        {
-            "number": each.number, "reference": each.reference, "coordinate": each.coordinate,
-            "identity": each.identity, "supports": each.supports, "said_at": now(),
-        }
-        for each in said
-    ]  # fmt: skip
+        TaughtRow(each.number, each.reference, each.coordinate, each.identity, each.supports, now()) for each in said
+    ]
     with state.transaction():
-        state.connection.execute("DELETE FROM taught")
-        insert_rows(state.connection, "taught", taught)
+        replace_taught(state, taught)
         state.store_notes((note.reference, note.text) for note in corrections.notes)
     return problems
 
@@ -216,10 +211,10 @@ def _role(reference: str, coordinate: Coordinate, identity: str, supports: bool)
 
 def _hand_over(state: EvidenceState, environment: Environment) -> None:
     def kept() -> Iterator[Role | Note]:
-        for row in state.rows("SELECT * FROM taught ORDER BY number"):
-            yield _role(row["reference"], row["coordinate"], row["identity"], row["supports"])
-        for row in state.rows("SELECT * FROM notes ORDER BY number"):
-            yield Note(reference=row["about"], text=row["text"], on=row["written_at"] and row["written_at"].date())
+        for row in memberships.taught(state):
+            yield _role(row.reference, row.coordinate, row.identity, row.supports)  # type: ignore[arg-type]
+        for note in state.notes():
+            yield Note(reference=note.about, text=note.text, on=note.written_at and note.written_at.date())
 
     entries = list(kept())
     if entries:

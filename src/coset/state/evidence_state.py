@@ -7,6 +7,7 @@ run goes on from there. Knows how evidence is stored, not how it is found.
 
 from __future__ import annotations
 
+import datetime
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,6 +46,7 @@ class Note:
     number: int
     about: str
     text: str
+    written_at: datetime.datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -291,7 +293,7 @@ class EvidenceState:
 
     def notes(self, about: str | None = None) -> list[Note]:
         rows = self._connection.execute(
-            "SELECT number, about, text FROM notes WHERE $1 IS NULL OR about = $1 ORDER BY number", [about]
+            "SELECT number, about, text, written_at FROM notes WHERE $1 IS NULL OR about = $1 ORDER BY number", [about]
         ).fetchall()
         return [Note(*row) for row in rows]
 

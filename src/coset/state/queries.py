@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from coset.state.inserting import insert_rows
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
     from coset.state.evidence_state import EvidenceState
 
@@ -55,6 +57,29 @@ def select(state: EvidenceState, kind: type[Row], sql: str, parameters: Sequence
         make(*(tuple(row[place] or ()) if is_list else row[place] for place, is_list in fields))
         for row in result.fetchall()
     ]
+
+
+def arrow(state: EvidenceState, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
+    """The result as an Arrow table."""
+    return execute(state, sql, parameters).to_arrow_table()
+
+
+def insert_arrow(state: EvidenceState, table: str, rows: pa.Table) -> None:
+    """Add rows of an Arrow table, whose columns are some of the table's by name."""
+    if rows.num_rows:
+        with registered(state, "arriving_rows", rows):
+            names = ", ".join(rows.column_names)
+            execute(state, f"INSERT INTO {table} ({names}) SELECT {names} FROM arriving_rows").fetchall()
+
+
+@contextmanager
+def registered(state: EvidenceState, name: str, rows: pa.Table) -> Iterator[None]:
+    """An Arrow table under a name, as long as the block lasts."""
+    state._connection.register(name, rows)
+    try:
+        yield
+    finally:
+        state._connection.unregister(name)
 
 
 def insert(state: EvidenceState, table: str, rows: Iterable[Mapping[str, Any]]) -> None:

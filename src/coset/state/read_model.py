@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 from coset.state.evidence_state import EvidenceState, Note
 from coset.state.names import Names, names_of
 from coset.state.queries import fields_of, select
+from coset.state.relations import RelationRow
 from coset.state.tables import (
     ColumnRow,
     DiagnosticRow,
@@ -29,50 +29,6 @@ from coset.state.tables import (
 )
 
 Texts = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class RelationRow(StateRow):
-    TABLE = "relations"
-    ORDER = "id"
-    id: str
-    left_table: str
-    right_table: str
-    left_columns: Texts
-    right_columns: Texts
-    kind: str
-    left_expression: str
-    right_expression: str
-    left_match: float
-    left_match_error: float
-    right_match: float
-    right_match_error: float
-    cardinality: str
-    provenance: str
-    confidence: float
-    unmatched_left: Texts
-    unmatched_right: Texts
-    reasons: Texts
-
-    @property
-    def tables(self) -> frozenset[str]:
-        return frozenset((self.left_table, self.right_table))
-
-
-@dataclass(frozen=True)
-class MembershipRow(StateRow):
-    """The role of an object in one coordinate, without its vectors."""
-
-    TABLE = "memberships"
-    ORDER = "reference, coordinate"
-    reference: str
-    coordinate: str
-    is_table: bool
-    identity: str
-    membership: float
-    runner_up: str
-    runner_up_membership: float
-    pinned: bool
 
 
 Row = TypeVar("Row", bound=StateRow)

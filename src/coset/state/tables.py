@@ -6,6 +6,7 @@ that would be slow as whole rows. Knows nothing of what they are wanted for.
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -291,3 +292,85 @@ def times_of_tables(state: EvidenceState) -> list[tuple[str, str]]:
 def personal_columns(state: EvidenceState) -> frozenset[str]:
     """The columns that hold data of persons."""
     return frozenset(texts(state, "SELECT reference FROM columns WHERE personal IS NOT NULL"))
+
+
+# For people
+
+
+@dataclass(frozen=True)
+class SourceOverview:
+    """A source with how much is in it; `dirt` counts what is wrong with values, and tables whose rows repeat."""
+
+    source: str
+    kind: str
+    description: str | None
+    schema_only: bool
+    problem: str | None
+    listed_at: datetime.datetime
+    tables: int
+    rows: int | None
+    columns: int
+    dirt: int
+
+
+_DIRT = "SELECT table_reference, kind FROM diagnostics UNION ALL SELECT table_reference, 'duplicates' FROM duplicates"
+
+
+def source_overviews(state: EvidenceState) -> list[SourceOverview]:
+    return select(
+        state,
+        SourceOverview,
+        f"WITH dirt AS ({_DIRT}) SELECT s.source, s.kind, s.description, s.schema_only, s.problem, s.listed_at, "
+        "(SELECT count(*) FROM tables t WHERE t.source = s.source) AS tables, "
+        "(SELECT sum(t.rows) FROM tables t WHERE t.source = s.source) AS rows, "
+        "(SELECT count(*) FROM columns c JOIN tables t ON t.reference = c.table_reference WHERE t.source = s.source) "
+        "AS columns, (SELECT count(*) FROM dirt d JOIN tables t ON t.reference = d.table_reference "
+        "WHERE t.source = s.source) AS dirt FROM sources s ORDER BY s.source",
+    )
+
+
+@dataclass(frozen=True)
+class KindOfDirt:
+    kind: str
+    number: int
+
+
+def kinds_of_dirt(state: EvidenceState) -> list[KindOfDirt]:
+    """How often each kind of dirt was seen, the commonest first."""
+    return select(
+        state, KindOfDirt, f"SELECT kind, count(*) AS number FROM ({_DIRT}) GROUP BY kind ORDER BY number DESC, kind"
+    )
+
+
+@dataclass(frozen=True)
+class TableOverview:
+    """A table with its reading, where that is sure enough to show, the joins that touch it and its copies."""
+
+    reference: str
+    rows: int | None
+    problem: str | None
+    joins: int
+    copies: int
+    columns: int
+    reading: str | None
+    is_copy: bool
+    original_reference: str | None
+    copy_kind: str | None
+
+
+def table_overviews(state: EvidenceState) -> list[TableOverview]:
+    """Those that most joins touch first."""
+    return select(
+        state,
+        TableOverview,
+        "WITH ends AS (SELECT left_table AS reference FROM relations UNION ALL SELECT right_table FROM relations), "
+        "uses AS (SELECT reference, count(*) AS number FROM ends GROUP BY reference), "
+        "folded AS (SELECT original_reference AS reference, count(*) AS number FROM copies GROUP BY ALL) "
+        "SELECT t.reference, t.rows, t.problem, coalesce(u.number, 0) AS joins, coalesce(f.number, 0) AS copies, "
+        "(SELECT count(*) FROM columns c WHERE c.table_reference = t.reference) AS columns, "
+        "CASE WHEN b.confidence >= 0.3 THEN b.name END AS reading, "
+        "p.table_reference IS NOT NULL AS is_copy, p.original_reference, p.kind AS copy_kind FROM tables t "
+        "LEFT JOIN uses u USING (reference) LEFT JOIN folded f USING (reference) "
+        "LEFT JOIN best_readings b ON b.reference = t.reference "
+        "LEFT JOIN copies p ON p.table_reference = t.reference ORDER BY joins DESC, t.reference",
+    )

@@ -22,8 +22,11 @@ from coset.routing.views.details import Width, view_relation
 from coset.routing.views.parts import ViewParts
 from coset.sql_text import identifier
 from coset.state import EvidenceState
+from coset.state import memberships as stored
 from coset.state.listings import everything_about, joins_of, quality_of
 from coset.state.names import resolve
+from coset.state.read_model import ReadModel
+from coset.state.tables import ColumnRow, table_overviews
 from coset.use_cases.results import Rows
 from coset.use_cases.workspace import Workspace
 
@@ -87,27 +90,16 @@ class TableLine:
 def tables(workspace: Workspace, find: str = "", *, copies: bool = True) -> tuple[TableLine, ...]:
     """The tables whose name or reading has all the words of `find`; those that most joins touch first."""
     with workspace.reading() as state:
-        rows = state.rows(
-            "WITH ends AS (SELECT left_table AS reference FROM relations UNION ALL SELECT right_table FROM relations), "
-            "uses AS (SELECT reference, count(*) AS number FROM ends GROUP BY reference), "
-            "folded AS (SELECT original_reference AS reference, count(*) AS number FROM copies GROUP BY ALL) "
-            "SELECT t.reference, t.rows, t.problem, coalesce(u.number, 0) AS joins, coalesce(f.number, 0) AS copies, "
-            "(SELECT count(*) FROM columns c WHERE c.table_reference = t.reference) AS columns, "
-            "CASE WHEN b.confidence >= 0.3 THEN b.name END AS reading, "
-            "p.table_reference IS NOT NULL AS is_copy, p.original_reference, p.kind AS copy_kind FROM tables t "
-            "LEFT JOIN uses u USING (reference) LEFT JOIN folded f USING (reference) "
-            "LEFT JOIN best_readings b ON b.reference = t.reference "
-            "LEFT JOIN copies p ON p.table_reference = t.reference ORDER BY joins DESC, t.reference"
-        )
+        rows = table_overviews(state)
     words = find.lower().split()
     return tuple(
         TableLine(
-            row["reference"], row["reading"] or "", row["rows"], row["columns"], row["joins"], row["copies"],
-            (row["original_reference"] or "") if row["is_copy"] else None, row["copy_kind"] or "", row["problem"],
+            row.reference, row.reading or "", row.rows, row.columns, row.joins, row.copies,
+            (row.original_reference or "") if row.is_copy else None, row.copy_kind or "", row.problem,
         )
         for row in rows
-        if (copies or not row["is_copy"])
-        and all(word in f"{row['reference']} {row['reading'] or ''}".lower() for word in words)
+        if (copies or not row.is_copy)
+        and all(word in f"{row.reference} {row.reading or ''}".lower() for word in words)
     )  # fmt: skip
 
 
@@ -132,11 +124,9 @@ def preview(workspace: Workspace, name: str, most: int = 20) -> Preview:
     if table.schema_only:
         return Preview(problem="Its source is schema only: no values are shown.")
     with workspace.reading() as state:
-        columns = state.rows(
-            "SELECT name, personal FROM columns WHERE table_reference = $1 ORDER BY position", [reference]
-        )
-    masked = tuple(row["name"] for row in columns if row["personal"])
-    shown = [identifier(row["name"]) for row in columns if not row["personal"]]
+        columns = ReadModel(state).of_tables(ColumnRow, [reference])
+    masked = tuple(row.name for row in columns if row.personal)
+    shown = [identifier(row.name) for row in columns if not row.personal]
     if not shown:
         return Preview(masked=masked, problem="All its columns are personal: no values are shown.")
     try:
@@ -150,19 +140,17 @@ def preview(workspace: Workspace, name: str, most: int = 20) -> Preview:
 def copies_and_codes(workspace: Workspace, reference: str) -> tuple[str, ...]:
     """What is known of an object as a copy, an original, or a column of codes, in sentences."""
     with workspace.reading() as state:
-        copies = state.rows(
-            "SELECT * FROM copies WHERE table_reference = $1 OR original_reference = $1 ORDER BY ALL", [reference]
-        )
-        lists = state.rows("SELECT * FROM code_lists WHERE column_reference = $1 ORDER BY confidence DESC", [reference])
+        copies = [each for each in state.copies() if reference in (each.table, each.original)]
+        lists = [each for each in state.code_lists() if each.column == reference]
     found = []
-    for row in copies:
-        of = f" of {row['original_reference']}" if row["original_reference"] else ""
-        found.append(f"{row['table_reference']} is a {row['kind']}{of} ({row['confidence']:.2f}). {row['drift'] or ''}")
-    for row in lists:
-        where = f" where {row['condition']}" if row["condition"] else ""
+    for copy in copies:
+        of = f" of {copy.original}" if copy.original else ""
+        found.append(f"{copy.table} is a {copy.kind}{of} ({copy.confidence:.2f}). {copy.drift or ''}")
+    for each in sorted(lists, key=lambda each: -each.confidence):
+        where = f" where {each.condition}" if each.condition else ""
         found.append(
-            f"Its codes are in {row['list_reference']}: {row['code_column']} is {row['label_column']}{where} "
-            f"({row['status']}, {row['confidence']:.2f})."
+            f"Its codes are in {each.list}: {each.code_column} is {each.label_column}{where} "
+            f"({each.status}, {each.confidence:.2f})."
         )
     return tuple(found)
 
@@ -220,14 +208,9 @@ def memberships_table(state: EvidenceState, inventory: Inventory) -> pa.Table:
     change the role), whether a person said so, and the whole profile in the order of the inventory."""
     IdentityStore(state).require()
     widths = {"entity": len(inventory.entities), "attribute": len(inventory.attributes)}
-    held = state.rows("SELECT DISTINCT coordinate, len(profile) AS width FROM memberships")
-    if any(row["width"] != widths[row["coordinate"]] for row in held):
+    if any(width != widths[coordinate] for coordinate, width in stored.widths_of_profiles(state)):
         raise UserError("the inventory has changed since the roles were realised: run `coset comprehend`")
-    return state.connection.sql(
-        "SELECT reference, CASE WHEN is_table THEN 'table' ELSE 'column' END AS object, coordinate, identity, "
-        "membership, runner_up, runner_up_membership, CASE WHEN radius < 0 THEN 'inf'::DOUBLE ELSE radius END AS "
-        "radius, pinned AS taught, profile FROM memberships ORDER BY reference, coordinate DESC"
-    ).to_arrow_table()
+    return stored.memberships_table(state)
 
 
 def relations_table(objects: StateObjects, about: str | None, least: float) -> pa.Table:

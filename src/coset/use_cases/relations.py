@@ -5,6 +5,7 @@ In: names as a person writes them. Out: what is known, or what was kept of what 
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import sqlglot
@@ -16,6 +17,7 @@ from coset.environment.corrections import Copy as SaidCopy
 from coset.environment.corrections import Correction, Join, add_corrections, load_corrections
 from coset.errors import UserError
 from coset.state.objects import CodeList, Copy
+from coset.state.read_model import ReadModel
 from coset.use_cases.comprehend import JOINS, comprehend
 from coset.use_cases.corrections import with_references
 from coset.use_cases.evidence import resolved
@@ -71,8 +73,9 @@ def declare_join(
         return None
     pair = {new.left, new.right}
     with workspace.reading() as state:
-        rows = state.rows("SELECT * FROM relations")
-    return next((row for row in rows if {tuple(row["left_columns"]), tuple(row["right_columns"])} == pair), None)
+        return next(
+            (asdict(row) for row in ReadModel(state).relations if {row.left_columns, row.right_columns} == pair), None
+        )
 
 
 def _kept(workspace: Workspace, said: SaidCopy | Join) -> Correction:

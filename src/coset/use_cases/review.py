@@ -14,6 +14,11 @@ from coset.environment.corrections import Corrections, load_corrections
 from coset.errors import CosetError, UserError
 from coset.evidence.changes import Difference, differences
 from coset.state import EvidenceState
+from coset.state.documents import document_files
+from coset.state.memberships import unsure_tables
+from coset.state.read_model import ReadModel
+from coset.state.relations import joins_of_tables
+from coset.state.tables import source_overviews
 from coset.use_cases.workspace import Workspace
 
 UNSURE_JOIN = (0.35, 0.8)
@@ -79,13 +84,15 @@ def status(workspace: Workspace, *, look: bool = True) -> Status:
     try:
         with workspace.reading() as state:
             changed = tuple(differences(configuration, state)) if look else None
-            sources = _sources(state)
+            known, overview = ReadModel(state), source_overviews(state)
+            sources = [SourceStatus(each.source, each.kind, each.tables, each.problem) for each in overview]
             known = {each.name for each in sources}
             return Status(
                 (*sources, *(each for each in declared if each.name not in known)),
-                max((row["listed_at"] for row in state.rows("SELECT listed_at FROM sources")), default=None),
-                state.count("tables"), state.count("columns"), state.count("relations"), state.count("copies"),
-                state.count("document_files"), _unread(state), changed, len(_open(_doubts(state), said)),
+                max((each.listed_at for each in overview), default=None),
+                sum(each.tables for each in overview), sum(each.columns for each in overview),
+                len(known.relations), len(state.copies()), len(document_files(state)), _unread(known), changed,
+                len(_open(_doubts(state), said)),
                 _entries(said), wrong, model,
             )  # fmt: skip
     except UserError:
@@ -129,63 +136,41 @@ def _entries(said: Corrections) -> int:
     )  # fmt: skip
 
 
-def _sources(state: EvidenceState) -> tuple[SourceStatus, ...]:
-    rows = state.rows(
-        "SELECT s.source, s.kind, s.problem, count(t.reference) AS tables FROM sources s LEFT JOIN tables t "
-        "ON t.source = s.source GROUP BY ALL ORDER BY s.source"
-    )
-    return tuple(SourceStatus(row["source"], row["kind"], row["tables"], row["problem"]) for row in rows)
-
-
-def _unread(state: EvidenceState) -> tuple[tuple[str, str], ...]:
-    rows = state.rows("SELECT reference, problem FROM tables WHERE problem IS NOT NULL ORDER BY reference")
-    return tuple((row["reference"], row["problem"]) for row in rows)
+def _unread(model: ReadModel) -> tuple[tuple[str, str], ...]:
+    return tuple((row.reference, row.problem) for row in model.tables.values() if row.problem is not None)
 
 
 def _doubts(state: EvidenceState) -> list[Doubt]:
-    uses = {
-        row["reference"]: row["number"]
-        for row in state.rows(
-            "SELECT reference, count(*) AS number FROM (SELECT left_table AS reference FROM relations UNION ALL "
-            "SELECT right_table FROM relations) GROUP BY reference"
-        )
-    }
-    copies = {row["table_reference"] for row in state.rows("SELECT table_reference FROM copies")}
+    uses = joins_of_tables(state)
+    copies = {each.table for each in state.copies()}
     found: list[Doubt] = []
-    for row in state.rows(
-        "SELECT * FROM relations WHERE confidence BETWEEN $1 AND $2 AND provenance <> 'stated'", list(UNSURE_JOIN)
-    ):
-        if {row["left_table"], row["right_table"]} & copies:
+    for row in ReadModel(state).relations:
+        if not UNSURE_JOIN[0] <= row.confidence <= UNSURE_JOIN[1] or row.provenance == "stated":
             continue
-        says = f"{', '.join(row['left_columns'])} = {', '.join(row['right_columns'])}"
-        why = f"{row['left_match']:.0%} and {row['right_match']:.0%} of the rows match, {row['cardinality']}"
-        hangs = uses.get(row["left_table"], 0) + uses.get(row["right_table"], 0)
-        found.append(
-            Doubt("join", row["left_columns"][0], row["right_columns"][0], says, why, row["confidence"], hangs)
-        )
-    for row in state.rows(
-        "SELECT reference, identity, membership, runner_up, runner_up_membership FROM memberships "
-        "WHERE is_table AND coordinate = 'entity' AND NOT pinned AND membership < $1",
-        [UNSURE_ROLE],
-    ):
-        if row["reference"] in copies:
+        if {row.left_table, row.right_table} & copies:
             continue
-        why = f"{row['membership']:.2f}, and {row['runner_up']} {row['runner_up_membership']:.2f}"
+        says = f"{', '.join(row.left_columns)} = {', '.join(row.right_columns)}"
+        why = f"{row.left_match:.0%} and {row.right_match:.0%} of the rows match, {row.cardinality}"
+        hangs = uses.get(row.left_table, 0) + uses.get(row.right_table, 0)
+        found.append(Doubt("join", row.left_columns[0], row.right_columns[0], says, why, row.confidence, hangs))
+    for role in unsure_tables(state, UNSURE_ROLE):
+        if role.reference in copies:
+            continue
+        why = f"{role.membership:.2f}, and {role.runner_up} {role.runner_up_membership:.2f}"
         found.append(
-            Doubt("role", row["reference"], row["runner_up"], f"is {row['identity']}", why, row["membership"],
-                  uses.get(row["reference"], 0))
+            Doubt("role", role.reference, role.runner_up, f"is {role.identity}", why, role.membership,
+                  uses.get(role.reference, 0))
         )  # fmt: skip
-    for row in state.rows("SELECT * FROM copies WHERE confidence < $1", [UNSURE]):
-        original = row["original_reference"] or ""
-        says = f"is a {row['kind']}" + (f" of {original}" if original else "")
-        found.append(
-            Doubt("copy", row["table_reference"], original, says, "; ".join(row["reasons"] or ()), row["confidence"],
-                  uses.get(original, 0))
-        )  # fmt: skip
-    for row in state.rows("SELECT * FROM code_lists WHERE confidence < $1 OR status = 'outdated'", [UNSURE]):
-        says = f"is decoded by {row['list_reference']}" + (" (outdated)" if row["status"] == "outdated" else "")
-        found.append(
-            Doubt("code list", row["column_reference"], row["list_reference"], says, "; ".join(row["reasons"] or ()),
-                  row["confidence"], uses.get(row["column_reference"].rpartition(".")[0], 0))
-        )  # fmt: skip
+    for copy in state.copies():
+        if copy.confidence < UNSURE:
+            original = copy.original or ""
+            says = f"is a {copy.kind}" + (f" of {original}" if original else "")
+            why = "; ".join(copy.reasons)
+            found.append(Doubt("copy", copy.table, original, says, why, copy.confidence, uses.get(original, 0)))
+    for each in state.code_lists():
+        if each.confidence < UNSURE or each.status == "outdated":
+            says = f"is decoded by {each.list}" + (" (outdated)" if each.status == "outdated" else "")
+            hangs = uses.get(each.column.rpartition(".")[0], 0)
+            why = "; ".join(each.reasons)
+            found.append(Doubt("code list", each.column, each.list, says, why, each.confidence, hangs))
     return sorted(found, key=lambda each: (-each.uses, each.kind, each.confidence, each.about))

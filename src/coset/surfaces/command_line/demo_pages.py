@@ -17,6 +17,10 @@ import click
 from coset.api.environment import Environment
 from coset.demo.trial import Tried
 from coset.state import EvidenceState
+from coset.state.listings import quality_of
+from coset.state.read_model import ReadModel
+from coset.state.relations import RelationRow
+from coset.state.tables import TableRow
 from coset.surfaces.command_line.output import cell
 from coset.use_cases.results import Answer
 
@@ -67,37 +71,42 @@ def _short(reference: str) -> str:
 
 
 def show_sources(state: EvidenceState) -> None:
-    rows = state.rows(
-        "SELECT source, any_value(s.kind) AS kind, string_agg(name, ', ' ORDER BY name) AS names, sum(rows) AS rows "
-        "FROM tables JOIN sources s USING (source) GROUP BY source ORDER BY source"
-    )
-    _grid([(row["source"], row["kind"], f"{row['rows']:>7,} rows", row["names"]) for row in rows])
+    model = ReadModel(state)
+    held: dict[str, list[TableRow]] = {}
+    for table in model.tables.values():
+        held.setdefault(table.source, []).append(table)
+    _grid(
+        [
+            (
+                source, model.sources[source].kind, f"{sum(table.rows or 0 for table in tables):>7,} rows",
+                ", ".join(sorted(table.name for table in tables)),
+            )
+            for source, tables in sorted(held.items())
+        ]
+    )  # fmt: skip
 
 
 def show_joins(state: EvidenceState) -> None:
-    rows = state.rows(
-        "SELECT * FROM relations WHERE split_part(left_table, '/', 1) <> split_part(right_table, '/', 1) "
-        "ORDER BY kind = 'identity', confidence DESC, left_columns"
+    model = ReadModel(state)
+    rows = sorted(
+        (row for row in model.relations if row.crosses_sources),
+        key=lambda row: (row.kind == "identity", -row.confidence, row.left_columns),
     )
-    _heading("Joins between the departments", f"and {state.count('relations') - len(rows)} within them")
+    _heading("Joins between the departments", f"and {len(model.relations) - len(rows)} within them")
     _grid([_join(row) for row in rows])
     for row in rows:
-        if row["kind"] != "identity":
-            click.secho(f"      {cell(row['left_expression'], 200)}", dim=True)
-            click.secho(f"        = {cell(row['right_expression'], 200)}", dim=True)
+        if row.kind != "identity":
+            click.secho(f"      {cell(row.left_expression, 200)}", dim=True)
+            click.secho(f"        = {cell(row.right_expression, 200)}", dim=True)
 
 
-def _join(row: dict[str, Any]) -> tuple[str, ...]:
-    left, right = (_short(", ".join(row[side])) for side in ("left_columns", "right_columns"))
-    matched = f"{row['left_match']:>4.0%} match"
-    return left, "=", right, row["kind"].replace("_", " "), matched, row["cardinality"]
+def _join(row: RelationRow) -> tuple[str, ...]:
+    left, right = (_short(", ".join(columns)) for columns in (row.left_columns, row.right_columns))
+    return left, "=", right, row.kind.replace("_", " "), f"{row.left_match:>4.0%} match", row.cardinality
 
 
 def show_dirt(state: EvidenceState) -> None:
-    rows = state.rows(
-        "SELECT column_reference AS reference, kind, share, detail FROM diagnostics UNION ALL "
-        "SELECT table_reference, 'duplicates', share, detail FROM duplicates ORDER BY reference, kind"
-    )
+    rows = quality_of(state)
     _heading("Dirt", "the expressions that clean it: coset diagnostics")
     _grid([(_short(row["reference"]), row["kind"].replace("_", " "), row["detail"]) for row in rows], lines=2)
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
+from coset.state.tables import TableRow
+
 WIDTH, GAP, HEAD, LINE, BETWEEN, TOP = 188, 86, 28, 19, 16, 34
 MOST_TABLES, MOST_LINES, TALLEST = 60, 8, 1_100
 SWEEPS, FEW = 6, 7
@@ -62,7 +64,7 @@ class Drawing:
     box_width: float = WIDTH
 
 
-def draw(tables: Sequence[dict[str, Any]], joins: Sequence[dict[str, Any]]) -> Drawing | None:
+def draw(tables: Sequence[TableRow], joins: Sequence[dict[str, Any]]) -> Drawing | None:
     """The drawing; None where nothing joins."""
     if not joins:
         return None
@@ -70,7 +72,7 @@ def draw(tables: Sequence[dict[str, Any]], joins: Sequence[dict[str, Any]]) -> D
     for join in joins:
         for side in {join["left_table"], join["right_table"]}:
             degree[side] += 1
-    known = {table["reference"]: table for table in tables if table["reference"] in degree}
+    known = {table.reference: table for table in tables if table.reference in degree}
     chosen = sorted(sorted(known, key=lambda reference: (-degree[reference], reference))[:MOST_TABLES])
     shown = [join for join in joins if join["left_table"] in chosen and join["right_table"] in chosen]
     columns_of = _joining_columns(chosen, shown)
@@ -106,14 +108,14 @@ def _joining_columns(chosen: Sequence[str], joins: Sequence[dict[str, Any]]) -> 
 
 def _stacks(
     chosen: Sequence[str],
-    known: dict[str, dict[str, Any]],
+    known: dict[str, TableRow],
     joins: Sequence[dict[str, Any]],
     columns_of: dict[str, list[str]],
 ) -> list[tuple[str, list[str]]]:
     """The columns of boxes from left to right; a source that would be too tall has several."""
     by_source: dict[str, list[str]] = defaultdict(list)
     for reference in chosen:
-        by_source[known[reference]["source"]].append(reference)
+        by_source[known[reference].source].append(reference)
     order = _order_of_sources(sorted(by_source), known, joins)
     neighbours: dict[str, list[str]] = defaultdict(list)
     for join in joins:
@@ -146,13 +148,11 @@ def _stacks(
     return stacks
 
 
-def _order_of_sources(
-    sources: list[str], known: dict[str, dict[str, Any]], joins: Sequence[dict[str, Any]]
-) -> list[str]:
+def _order_of_sources(sources: list[str], known: dict[str, TableRow], joins: Sequence[dict[str, Any]]) -> list[str]:
     """The order in which joined sources stand nearest."""
     weights: dict[tuple[str, str], int] = defaultdict(int)
     for join in joins:
-        left, right = sorted(known[join[side]]["source"] for side in ("left_table", "right_table"))
+        left, right = sorted(known[join[side]].source for side in ("left_table", "right_table"))
         if left != right:
             weights[left, right] += 1
 
@@ -177,14 +177,14 @@ def _height(columns: int) -> float:
     return HEAD + LINE * min(columns, MOST_LINES) + (LINE if columns > MOST_LINES else 0) + 6
 
 
-def _box(table: dict[str, Any], columns: list[str], x: float, y: float) -> Box:
-    reference = table["reference"]
+def _box(table: TableRow, columns: list[str], x: float, y: float) -> Box:
+    reference = table.reference
     lines = tuple(
         (column[len(reference) + 1 :], column, y + HEAD + LINE * (number + 0.5))
         for number, column in enumerate(columns[:MOST_LINES])
     )
     left_out = max(len(columns) - MOST_LINES, 0)
-    return Box(reference, table["source"], table["name"], table["rows"], x, y, _height(len(columns)), lines, left_out)
+    return Box(reference, table.source, table.name, table.rows, x, y, _height(len(columns)), lines, left_out)
 
 
 def _curve(join: dict[str, Any], boxes: dict[str, Box]) -> Curve:

@@ -18,10 +18,12 @@ from coset.identities.explain import explain, realised_identities
 from coset.identities.inventory import COORDINATES, Coordinate, Identity, Inventory
 from coset.identities.store import IdentityStore
 from coset.state import EvidenceState
+from coset.state.memberships import members_of, nearly, played, profile_of, prototype_of
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
 
 EXPLAINED = 40
+NEAR = 12
 """Of so many members the reasons are shown; the others are listed."""
 
 
@@ -47,14 +49,13 @@ def listed(request: Request) -> Response:
     with site.environment.reading() as state:
         IdentityStore(state).require()
         roles = realised_identities(state, inventory)
-        played = state.rows("SELECT coordinate, identity, count(*) AS number FROM memberships GROUP BY ALL")
+        counts = played(state)
     if wanted:
         roles = [
             role for role in roles
             if wanted in role["role"] or wanted in role["name"].lower()
             or any(wanted in reference.lower() for reference in role["fiber"])
         ]  # fmt: skip
-    counts = {(row["coordinate"], row["identity"]): row["number"] for row in played}
     inventories = [
         (coordinate, [(one, counts.get((coordinate, one.id), 0)) for one in inventory.of(coordinate)])
         for coordinate in COORDINATES
@@ -94,25 +95,16 @@ def identity(request: Request) -> Response:
     one: Identity = inventory.of(coordinate)[inventory.position(coordinate, request.query_params.get("id", ""))]
     with site.environment.reading() as state:
         IdentityStore(state).require()
-        references = state.rows(
-            "SELECT reference FROM memberships WHERE coordinate = $1 AND identity = $2 "
-            "ORDER BY is_table DESC, membership DESC, reference", [coordinate, one.id],
-        )  # fmt: skip
         members = [
-            member for number, row in enumerate(references)
-            if (member := _member(state, row["reference"], coordinate, inventory, number))
-        ]  # fmt: skip
-        prototype = state.rows(
-            "SELECT support, interpolation FROM prototypes WHERE coordinate = $1 AND identity = $2 "
-            "ORDER BY bank DESC LIMIT 1", [coordinate, one.id],
-        )  # fmt: skip
-        near = state.rows(
-            "SELECT reference, identity, membership, runner_up_membership FROM memberships WHERE coordinate = $1 "
-            "AND runner_up = $2 ORDER BY runner_up_membership DESC, reference LIMIT 12", [coordinate, one.id],
-        )  # fmt: skip
+            member
+            for number, reference in enumerate(members_of(state, coordinate, one.id))
+            if (member := _member(state, reference, coordinate, inventory, number))
+        ]
+        prototype = prototype_of(state, coordinate, one.id)
+        near = nearly(state, coordinate, one.id, NEAR)
     return render(
         request, "identity.html", coordinate=coordinate, identity=one, members=members, near=near,
-        prototype=prototype[0] if prototype else None,
+        prototype=prototype and {"support": prototype[0], "interpolation": prototype[1]},
         competitors=_competitors([(coordinate, member) for member in members]),
     )  # fmt: skip
 
@@ -127,19 +119,15 @@ def _coordinate(written: str) -> Coordinate:
 def _member(
     state: EvidenceState, reference: str, coordinate: Coordinate, inventory: Inventory, number: int
 ) -> Member | None:
-    rows = state.rows(
-        "SELECT is_table, membership, runner_up, runner_up_membership, radius, pinned FROM memberships "
-        "WHERE reference = $1 AND coordinate = $2", [reference, coordinate],
-    )  # fmt: skip
-    if not rows:
+    row = profile_of(state, reference, coordinate)
+    if row is None:
         return None
     reasons: dict[str, Any] = {}
     if number < EXPLAINED:
         reasons = explain(state, reference, inventory).get(coordinate, {})
-    row = rows[0]
     return Member(
-        reference, row["is_table"], row["membership"], row["runner_up"], row["runner_up_membership"], row["radius"],
-        row["pinned"], tuple(reasons.get("support", ())), tuple(reasons.get("opposition", ())),
+        reference, row.is_table, row.membership, row.runner_up, row.runner_up_membership, row.radius, row.pinned,
+        tuple(reasons.get("support", ())), tuple(reasons.get("opposition", ())),
     )  # fmt: skip
 
 

@@ -20,8 +20,9 @@ from coset.identities.explain import explain
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.store import IdentityStore
 from coset.routing.views.budgets import DETAILS
-from coset.state import EvidenceState
+from coset.state import EvidenceState, memberships
 from coset.state.listings import everything_about
+from coset.state.memberships import ColumnRole, TaughtRow, profile_of, roles_of_columns
 from coset.surfaces.web.forms import number_in, read_form
 from coset.surfaces.web.pages.questions import LEAST, MOST
 from coset.surfaces.web.rendering import render
@@ -44,7 +45,7 @@ class RoleCard:
     taught: bool
     reasons: dict[str, Any]
     profile: tuple[tuple[str, float], ...]
-    statements: tuple[dict[str, Any], ...]
+    statements: tuple[TaughtRow, ...]
 
 
 def object_page(request: Request) -> Response:
@@ -107,34 +108,23 @@ def role_cards(state: EvidenceState, reference: str, inventory: Inventory) -> li
     for coordinate, reasons in explain(state, reference, inventory).items():
         ids = inventory.ids(coordinate)  # type: ignore[arg-type]
         meanings = {one.id: one.meaning for one in inventory.of(coordinate)}  # type: ignore[arg-type]
-        row = state.rows(
-            "SELECT profile, pinned, membership FROM memberships WHERE reference = $1 AND coordinate = $2",
-            [reference, coordinate],
-        )[0]
-        profile = sorted(zip(ids, row["profile"], strict=False), key=lambda each: -each[1])[:SHOWN_PROFILE]
-        statements = state.rows(
-            "SELECT number, identity, supports, said_at FROM taught WHERE reference = $1 AND coordinate = $2 "
-            "ORDER BY number", [reference, coordinate],
-        )  # fmt: skip
+        row = profile_of(state, reference, coordinate)
+        if row is None:
+            continue
+        profile = sorted(zip(ids, row.profile, strict=False), key=lambda each: -each[1])[:SHOWN_PROFILE]
+        statements = memberships.taught(state, reference, coordinate)
         cards.append(
             RoleCard(
-                coordinate, reasons["identity"], meanings.get(reasons["identity"], ""), row["membership"],  # type: ignore[arg-type]
-                row["pinned"], reasons, tuple(profile), tuple(statements),
+                coordinate, reasons["identity"], meanings.get(reasons["identity"], ""), row.membership,  # type: ignore[arg-type]
+                row.pinned, reasons, tuple(profile), tuple(statements),
             )
         )  # fmt: skip
     return cards
 
 
-def _roles_of_columns(state: EvidenceState, table: str) -> dict[str, dict[str, Any]]:
+def _roles_of_columns(state: EvidenceState, table: str) -> dict[str, ColumnRole]:
     """The role of each column of a table, by the column's name."""
-    rows = state.rows(
-        "SELECT c.name, c.reference, e.identity || '.' || a.identity AS role, "
-        "e.membership * a.membership AS membership "
-        "FROM columns c JOIN memberships e ON e.reference = c.reference AND e.coordinate = 'entity' "
-        "JOIN memberships a ON a.reference = c.reference AND a.coordinate = 'attribute' WHERE c.table_reference = $1",
-        [table],
-    )
-    return {row["name"]: row for row in rows}
+    return {row.name: row for row in roles_of_columns(state, table)}
 
 
 def _moved(site: Site, fields: dict[str, str], change: Any, was_revoked: bool) -> int:

@@ -15,6 +15,10 @@ from coset.evidence.changes import differences
 from coset.identities.explain import realised_identities
 from coset.identities.inventory import Inventory
 from coset.state import EvidenceState
+from coset.state.memberships import MODEL, doubtful, taught
+from coset.state.read_model import ReadModel
+from coset.state.relations import RelationRow, across_sources
+from coset.state.tables import kinds_of_dirt, source_overviews
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import Site, site_of
 
@@ -46,42 +50,25 @@ def freshness(request: Request) -> Response:
 
 
 def at_a_glance(state: EvidenceState, inventory: Inventory) -> dict[str, Any]:
-    dirt = (
-        "SELECT table_reference, kind FROM diagnostics UNION ALL SELECT table_reference, 'duplicates' FROM duplicates"
-    )
-    sources = state.rows(
-        f"WITH dirt AS ({dirt}) SELECT s.source, s.kind, s.description, s.schema_only, s.problem, s.listed_at, "
-        "(SELECT count(*) FROM tables t WHERE t.source = s.source) AS tables, "
-        "(SELECT sum(t.rows) FROM tables t WHERE t.source = s.source) AS rows, "
-        "(SELECT count(*) FROM columns c JOIN tables t ON t.reference = c.table_reference WHERE t.source = s.source) "
-        "AS columns, (SELECT count(*) FROM dirt d JOIN tables t ON t.reference = d.table_reference "
-        "WHERE t.source = s.source) AS dirt FROM sources s ORDER BY s.source"
-    )
-    across = "split_part(left_table, '/', 1) <> split_part(right_table, '/', 1)"
-    joins = state.rows(f"SELECT * FROM relations WHERE {across} ORDER BY confidence DESC, id LIMIT $1", [SHOWN])
-    roles = realised_identities(state, inventory) if state.meta("identity_model") else []
+    sources = source_overviews(state)
+    roles = realised_identities(state, inventory) if state.meta(MODEL) else []
     return {
         "sources": sources,
         "totals": {
-            "tables": sum(row["tables"] for row in sources),
-            "columns": sum(row["columns"] for row in sources),
-            "rows": sum(row["rows"] or 0 for row in sources),
-            "relations": state.count("relations"),
-            "across": state.rows(f"SELECT count(*) AS number FROM relations WHERE {across}")[0]["number"],
-            "dirt": sum(row["dirt"] for row in sources),
+            "tables": sum(row.tables for row in sources),
+            "columns": sum(row.columns for row in sources),
+            "rows": sum(row.rows or 0 for row in sources),
+            "relations": ReadModel(state).count(RelationRow),
+            "across": len(across_sources(state)),
+            "dirt": sum(row.dirt for row in sources),
             "roles": len(roles),
-            "taught": state.count("taught"),
+            "taught": len(taught(state)),
         },
-        "read_at": max((row["listed_at"] for row in sources), default=None),
-        "joins": joins,
-        "dirt": state.rows(f"SELECT kind, count(*) AS number FROM ({dirt}) GROUP BY kind ORDER BY number DESC, kind"),
+        "read_at": max((row.listed_at for row in sources), default=None),
+        "joins": across_sources(state)[:SHOWN],
+        "dirt": kinds_of_dirt(state),
         "shared": [row for row in roles if row["sources"] > 1][:SHOWN],
-        "doubtful": state.rows(
-            "SELECT reference, coordinate, identity, membership, runner_up, runner_up_membership, radius, is_table "
-            "FROM memberships WHERE NOT pinned AND membership < $1 AND radius >= 0 AND NOT contains(reference, '#') "
-            "ORDER BY is_table DESC, radius, reference, coordinate LIMIT $2",
-            [CLEAR, SHOWN],
-        ),
+        "doubtful": doubtful(state, CLEAR, SHOWN),
     }
 
 

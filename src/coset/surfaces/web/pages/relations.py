@@ -8,6 +8,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
+from coset.state.read_model import ReadModel
 from coset.surfaces.web.relation_drawing import draw
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
@@ -23,8 +24,8 @@ def relations(request: Request) -> Response:
     environment = site_of(request).environment
     rows = joins(environment.workspace, about, least)
     with environment.reading() as state:
-        tables = state.rows("SELECT reference, source, name, rows FROM tables ORDER BY reference")
-        sources = [row["source"] for row in state.rows("SELECT source FROM sources ORDER BY source")]
+        model = ReadModel(state)
+        tables, sources = list(model.tables.values()), sorted(model.sources)
     drawing = draw(tables, rows)
     rows.sort(key=lambda row: (_source(row["left_table"]) == _source(row["right_table"]), -row["confidence"]))
     return render(
