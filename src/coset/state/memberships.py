@@ -1,6 +1,7 @@
 """Roles in the state: memberships with their whole profiles, prototype banks, signals, and what people taught.
 
-In: rows as Arrow tables, which the identities make. Out: frozen rows, or Arrow tables where vectors are wanted. Knows no inventory and no model.
+In: rows as Arrow tables, which the identities make. Out: frozen rows, or Arrow tables where vectors are
+wanted. Knows no inventory and no model.
 """
 
 from __future__ import annotations

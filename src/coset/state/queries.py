@@ -61,7 +61,7 @@ def select(state: EvidenceState, kind: type[Row], sql: str, parameters: Sequence
 
 def arrow(state: EvidenceState, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
     """The result as an Arrow table."""
-    return execute(state, sql, parameters).to_arrow_table()
+    return state._connection.sql(sql, params=list(parameters)).to_arrow_table()
 
 
 def insert_arrow(state: EvidenceState, table: str, rows: pa.Table) -> None:

@@ -84,14 +84,14 @@ def status(workspace: Workspace, *, look: bool = True) -> Status:
     try:
         with workspace.reading() as state:
             changed = tuple(differences(configuration, state)) if look else None
-            known, overview = ReadModel(state), source_overviews(state)
+            held, overview = ReadModel(state), source_overviews(state)
             sources = [SourceStatus(each.source, each.kind, each.tables, each.problem) for each in overview]
             known = {each.name for each in sources}
             return Status(
                 (*sources, *(each for each in declared if each.name not in known)),
                 max((each.listed_at for each in overview), default=None),
                 sum(each.tables for each in overview), sum(each.columns for each in overview),
-                len(known.relations), len(state.copies()), len(document_files(state)), _unread(known), changed,
+                len(held.relations), len(state.copies()), len(document_files(state)), _unread(held), changed,
                 len(_open(_doubts(state), said)),
                 _entries(said), wrong, model,
             )  # fmt: skip
