@@ -133,7 +133,7 @@ def text_of(table: ObservedTable, column: ObservedColumn | None, position: int =
         parts.append("; ".join(_cut(value, LONGEST_SAMPLE) for value in shown))
     beside = neighbours(table, position)
     if beside:
-        parts.append("with " + ", ".join(_spaced(name) for name in beside))
+        parts.append("with " + ", ".join(beside))
     return " | ".join(parts)
 
 
@@ -141,18 +141,22 @@ def _text_of_table(table: ObservedTable) -> str:
     parts = [_named(table.name, table.label)]
     if table.description:
         parts.append(_cut(table.description, LONGEST_TABLE_DESCRIPTION))
-    parts.append("columns " + ", ".join(_spaced(name) for name in table.names[:SHOWN_COLUMNS]))
+    parts.append("columns " + ", ".join(_told(column) for column in table.columns[:SHOWN_COLUMNS]))
     return ". ".join(parts)
 
 
+def _told(column: ObservedColumn) -> str:
+    """What a column is called where another object speaks of it: by its reading, where it has one."""
+    return _cut(column.label.lower(), 40) if column.label else _spaced(column.name)
+
+
 def neighbours(table: ObservedTable, here: int) -> list[str]:
-    """The names beside a column, the nearest first. The text of its table has the others."""
-    names = table.names
+    """What the columns beside a column are called, the nearest first. The text of its table has the others."""
     order = [here - 1, here + 1, 0, here + 2]
     found: list[str] = []
     for other in order:
-        if 0 <= other < len(names) and other != here and names[other] not in found:
-            found.append(names[other])
+        if 0 <= other < len(table.columns) and other != here and (told := _told(table.columns[other])) not in found:
+            found.append(told)
     return found[:SHOWN_NEIGHBOURS]
 
 

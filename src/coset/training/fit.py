@@ -119,13 +119,21 @@ def bounded(raw: Tensor) -> Tensor:
     return LOWEST * (HIGHEST / LOWEST) ** torch.sigmoid(raw)
 
 
+def unbounded(precision: Tensor) -> Tensor:
+    """What `bounded` makes a precision of."""
+    share = torch.log(precision / LOWEST) / math.log(HIGHEST / LOWEST)
+    return torch.logit(share.clamp(1e-4, 1 - 1e-4))
+
+
 def fit(
     databases: Sequence[Database],
     identities: int,
     seed: int,
     settings: FitSettings,
     report: Callable[[str, float], None],
+    begin: tuple[Encoder, Prior] | None = None,
 ) -> tuple[Encoder, Prior]:
+    """Encoder and prior, from the beginning or from what was learned before and learns further."""
     torch.manual_seed(seed)
     generator = random.Random(f"fit:{seed}")
     rows = np.concatenate([database.numbers[0] for database in databases])
@@ -134,6 +142,12 @@ def fit(
     encoder = TorchEncoder(width, len(mean), settings)
     centres = nn.Parameter(torch.randn(identities, settings.embedding))
     raw = nn.Parameter(torch.zeros(identities, settings.embedding if settings.diagonal else 1))
+    if begin is not None:
+        mean, scale = begin[0].number_mean.astype(np.float32), begin[0].number_scale.astype(np.float32)
+        _learned_before(encoder, begin[0], width)
+        with torch.no_grad():
+            centres.copy_(torch.from_numpy(begin[1].centres))
+            raw.copy_(unbounded(torch.from_numpy(begin[1].precisions)))
     optimiser = torch.optim.AdamW(
         [
             {"params": encoder.parameters(), "weight_decay": 0.02},
@@ -203,6 +217,31 @@ def _gathered(group: Sequence[Database], generator: random.Random) -> tuple[np.n
         np.concatenate([database.opposing for database in group]),
         np.concatenate([database.targets for database in group]),
     )
+
+
+def _learned_before(encoder: TorchEncoder, learned: Encoder, width: int) -> None:
+    """Put the weights of an encoder in NumPy into one in torch: what `_as_numpy` does, the other way."""
+    one = width // WAYS
+
+    def put(layer: nn.Linear, weight: NDArray[np.float64], bias: NDArray[np.float64], texts: int = 0) -> None:
+        own = weight.copy()
+        own[:texts] /= math.sqrt(one)
+        layer.weight.copy_(torch.from_numpy(own.T.copy()))
+        layer.bias.copy_(torch.from_numpy(bias))
+
+    def perceptron(part: TorchPerceptron, told: Perceptron, texts: int) -> None:
+        put(part.first, told.first_weight, told.first_bias, texts)
+        put(part.hidden, told.hidden_weight, told.hidden_bias)
+        put(part.out, told.out_weight, told.out_bias)
+
+    with torch.no_grad():
+        perceptron(encoder.own, learned.own, 2 * one)
+        put(encoder.precision, learned.precision_weight, learned.precision_bias)
+        mixture = learned.mixture
+        if mixture is not None and encoder.tables is not None and encoder.gate is not None and encoder.share is not None:
+            perceptron(encoder.tables, mixture.tables, one)
+            put(encoder.gate, mixture.first_weight, mixture.first_bias, width)
+            put(encoder.share, mixture.share_weight, mixture.share_bias)
 
 
 def _as_numpy(encoder: TorchEncoder, mean: NDArray[np.float32], scale: NDArray[np.float32], width: int) -> Encoder:

@@ -117,12 +117,7 @@ def prepare(
     report: Report,
 ) -> Prepared:
     """What the quantised text encoders say of every object, plain and disguised; and what the labelers say."""
-    lexicon = Lexicon(inventory)
-    empty = ObservedEnvironment("", ())
-    signals = []
-    for item in training.objects:
-        look = Look(inventory, lexicon, empty, item.table, item.column, item.position)
-        signals.append([signal for labeler in LABELERS for signal in labeler.look(look)])
+    signals = signals_of(training, inventory)
     if (out / VECTORS).exists():
         stored = np.load(out / VECTORS)
         texts, numbers = stored["texts"], stored["numbers"]
@@ -139,13 +134,36 @@ def prepare(
             report(f"encoding variant {number + 1} of {len(layers)}", number / len(layers))
             texts[number, asked] = encode_seen([layer[place] for place in asked], *encoders)
         np.savez(out / VECTORS, texts=texts, numbers=numbers)
-    targets: dict[Coordinate, np.ndarray] = {
+    return Prepared(texts, numbers, signals, targets_of(training))
+
+
+def seen_plainly(training: TrainingSet, encoders: Encoders, inventory: Inventory) -> Prepared:
+    """All objects as they are, in one variant: what a set that is in disguise already needs."""
+    looks = [plain(item) for item in training.objects]
+    return Prepared(
+        encode_seen(looks, *encoders)[None], np.stack([look.numbers for look in looks])[None],
+        signals_of(training, inventory), targets_of(training),
+    )  # fmt: skip
+
+
+def signals_of(training: TrainingSet, inventory: Inventory) -> list[list[Signal]]:
+    """What the labelers say of every object."""
+    lexicon, empty = Lexicon(inventory), ObservedEnvironment("", ())
+    found = []
+    for item in training.objects:
+        look = Look(inventory, lexicon, empty, item.table, item.column, item.position)
+        found.append([signal for labeler in LABELERS for signal in labeler.look(look)])
+    return found
+
+
+def targets_of(training: TrainingSet) -> dict[Coordinate, np.ndarray]:
+    """The annotated identities; -1 where there is none."""
+    return {
         "entity": np.array([item.label.entity for item in training.objects]),
         "attribute": np.array(
             [-1 if item.label.attribute is None else item.label.attribute for item in training.objects]
         ),
     }
-    return Prepared(texts, numbers, signals, targets)
 
 
 def with_columns(training: TrainingSet) -> set[Key]:

@@ -44,6 +44,15 @@ def name_beginning(look: Look) -> Iterator[Signal]:
             yield Signal("name beginning", "entity", found, True, f"its name begins with '{' '.join(part)}'")
 
 
+def names_another(look: Look) -> Iterator[Signal]:
+    """`customer_id` in a table of orders is not of orders."""
+    for own in name_beginning(look):
+        about = phrase_of(look.table.name)
+        table = look.lexicon.ending("entity", about)[0] or look.lexicon.anywhere("entity", about)[0]
+        if others := tuple(identity for identity in table if identity not in own.identities):
+            yield Signal("names another", "entity", others, False, own.reason)
+
+
 def flag_name(look: Look) -> Iterator[Signal]:
     if look.column is None:
         return
@@ -80,6 +89,7 @@ NAMES = (
     Labeler("whole name", "the column's name is an example name of the identity", whole_name),
     Labeler("name ending", "the column's name ends with one", name_ending),
     Labeler("name beginning", "before id, name, code and the like stands an entity", name_beginning),
+    Labeler("names another", "a key or name of something else is not of what its table is about", names_another),
     Labeler("flag name", "the name asks a question: is, has, can", flag_name),
     Labeler("table name", "the table's name holds an entity, and the column does not point elsewhere", table_name),
     Labeler("written label", "label or description end with an example name", written_label),
