@@ -9,6 +9,7 @@ import pytest
 from coset.identities.inventory import Lexicon, shipped_inventory
 from coset.identities.labelers import LABELERS
 from coset.identities.labelers.readings import READINGS
+from coset.identities.labelers.shape import SHAPES
 from coset.identities.signals import Look, Signal
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 
@@ -197,8 +198,9 @@ def test_every_labeler_has_its_cases_here() -> None:
     speaking = {case[0] for case in (*SUPPORTS, *OPPOSES)} | {
         "table name", "taken", "second key", "pairs", "reading of the table", "read as of another",
     }  # fmt: skip
+    of_shape = {labeler.name for labeler in SHAPES} | {"names another"}  # Their cases stand below.
     silent = {case[0] for case in ABSTAINS} | {"table name"}
-    assert speaking == silent == set(BY_NAME)
+    assert speaking | of_shape == silent | of_shape == set(BY_NAME)
     assert len(BY_NAME) == len(LABELERS)
 
 
@@ -290,3 +292,39 @@ def test_a_reading_speaks_for_the_table_and_against_other_entities() -> None:
     unread = ObservedTable("orders", (Column("customer_number", label="customer number"),))
     look = Look(INVENTORY, LEXICON, ObservedEnvironment("test", (unread,)), unread, unread.columns[0], 0)
     assert not [signal for labeler in READINGS for signal in labeler.look(look)]
+
+
+FACTS = tuple(Column(f"c{number}", type="text", samples=("a", "b")) for number in range(7))
+
+
+@pytest.mark.parametrize(
+    ("labeler", "columns", "rows", "opposed", "reason"),
+    [
+        ("no time in it", FACTS, None, "payment", "can hold a date"),
+        ("no sums in it", FACTS, None, "ledger_entry", "holds a number"),
+        ("short list", FACTS[:3], 12, "order_line", "3 columns and 12 rows"),
+        ("many rows", FACTS, 90_000, "country", "90,000 rows"),
+        ("facts of its own", FACTS, None, "link", "7 columns that refer to nothing"),
+        ("referred to", (Column("id", referred_by=3),), None, "log_event", "refer to it"),
+    ],
+)
+def test_the_shape_of_a_table_opposes_entities(labeler, columns, rows, opposed, reason):
+    seen = ObservedTable("x17", columns, rows=rows)
+    look = Look(INVENTORY, LEXICON, ObservedEnvironment("test", (seen,)), seen, None, -1)
+    [signal] = BY_NAME[labeler].look(look)
+    assert signal.coordinate == "entity" and not signal.supports
+    assert opposed in ids(signal) and reason in signal.reason
+    assert not list(BY_NAME[labeler].look(replace(look, column=columns[0], position=0)))
+
+
+def test_a_table_with_a_date_and_a_sum_may_be_a_payment():
+    columns = (*FACTS[:3], Column("d", type="date"), Column("a", type="number"))
+    seen = ObservedTable("x17", columns)
+    look = Look(INVENTORY, LEXICON, ObservedEnvironment("test", (seen,)), seen, None, -1)
+    assert not [signal for name in ("no time in it", "no sums in it") for signal in BY_NAME[name].look(look)]
+
+
+def test_the_key_of_another_thing_opposes_what_its_table_is_about():
+    [signal] = signals("names another", Column("customer_id"), "orders")
+    assert not signal.supports and ids(signal) == {"order"}
+    assert not signals("names another", Column("order_id"), "orders")

@@ -269,6 +269,19 @@ def labels_of_code_lists(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def profiles_of_all_kinds(connection: duckdb.DuckDBPyConnection) -> None:
+    """What value groups, relations, sections and rules are about."""
+    connection.execute(
+        """
+        CREATE TABLE profiles (
+            kind VARCHAR, reference VARCHAR, coordinate VARCHAR, digest VARCHAR, identity VARCHAR, membership DOUBLE,
+            runner_up VARCHAR, runner_up_membership DOUBLE, profile DOUBLE[], embedding DOUBLE[], reasons VARCHAR[]
+        );
+        COMMENT ON TABLE profiles IS 'Soft profiles of value groups, relations, sections and rules; see memberships.';
+        """
+    )
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -284,6 +297,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     written_sql,
     places_and_digits_that_join,
     labels_of_code_lists,
+    profiles_of_all_kinds,
 )
 
 

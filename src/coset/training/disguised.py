@@ -82,7 +82,12 @@ class Disguised:
 
 
 def disguise(
-    key: Key, tables: Sequence[ObservedTable], kind: Kind, seed: str, conditions: Conditions = MEASURED, source: str = "s"
+    key: Key,
+    tables: Sequence[ObservedTable],
+    kind: Kind,
+    seed: str,
+    conditions: Conditions = MEASURED,
+    source: str = "s",
 ) -> Disguised:
     """One database in disguise. A readable one keeps its names and labels."""
     own = f"{seed}:{'/'.join(key)}"
@@ -195,7 +200,7 @@ def disguised_set(
         if items[0].part == "train" and number % one_in != first:
             continue
         generator = random.Random(f"kinds:{seed}:{'/'.join(key)}")
-        chosen = kind or generator.choice(KINDS[1:])
+        chosen: Kind = kind or generator.choice(KINDS[1:])
         hidden = disguise(key, _labelled_tables(items), chosen, seed, conditions)
         read = generator.random() < readings
         environment = hidden.with_readings() if read and chosen != "readable" else hidden.environment

@@ -2,25 +2,28 @@
 
 In: a corpus, weights. Out: attribute and entity, top-1, top-3 and calibration error, for readable, abbreviated,
 translated and numbered names, with what offline readers read and without. Needs no torch. By itself:
-`python -m coset.training.disguised_figures --corpus DIR [--weights DIR] [--part validation]`.
+`python -m coset.training.disguised_figures --corpus DIR [--weights DIR] [--part validation] [--seen FILE]`. What the
+text encoders say is kept in the file `--seen`: weights with the same text encoders are measured in seconds then.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from coset.errors import CosetError, UserError
 from coset.identities.inventory import COORDINATES, Coordinate
 from coset.identities.model import IdentityModel, load_model
+from coset.training.annotation import Part
 from coset.training.disguised import MEASURED, Conditions, disguised_set
 from coset.training.evaluate import Quality, quality
-from coset.training.identity_stage import Prepared, seen_plainly, weigh
+from coset.training.identity_stage import Prepared, seen_plainly, signals_of, weigh
 from coset.training.naming import KINDS, Kind
 from coset.training.objects import TrainingSet, read_training_set
 
@@ -35,7 +38,7 @@ WAYS: tuple[tuple[Kind, str, Conditions, float], ...] = (
 Report = Callable[[str], None]
 
 
-def figures_of(training: TrainingSet, prepared: Prepared, model: IdentityModel, part: str) -> dict[str, Quality]:
+def figures_of(training: TrainingSet, prepared: Prepared, model: IdentityModel, part: Part) -> dict[str, Quality]:
     """The quality of each coordinate, every database realised by itself from its own signed evidence."""
     found: dict[str, Quality] = {}
     for coordinate in COORDINATES:
@@ -45,23 +48,45 @@ def figures_of(training: TrainingSet, prepared: Prepared, model: IdentityModel, 
     return found
 
 
-def disguised_sets(training: TrainingSet, part: str) -> Iterator[tuple[str, str, TrainingSet]]:
+@dataclass(frozen=True)
+class SeenSet:
+    """The databases of a part under one kind of names, with what encoders and labelers say of them."""
+
+    kind: Kind
+    way: str
+    training: TrainingSet
+    prepared: Prepared
+
+
+def seen_sets(training: TrainingSet, model: IdentityModel, part: Part, report: Report) -> list[SeenSet]:
     """The databases of a part under each kind of names."""
+    found = []
     for kind, way, conditions, readings in WAYS:
-        found = disguised_set(
-            training, SEED, kind=kind, parts=(part,), conditions=conditions, readings=readings, one_in=1
-        )
-        yield kind, way, found
-
-
-def measure(training: TrainingSet, model: IdentityModel, part: str, report: Report) -> list[dict[str, Any]]:
-    """All kinds of names, a row each."""
-    rows = []
-    for kind, way, hidden in disguised_sets(training, part):
+        hidden = disguised_set(training, SEED, kind=kind, parts=(part,), conditions=conditions, readings=readings)
         prepared = seen_plainly(hidden, (model.text_encoder, model.table_encoder), model.inventory)
-        found = figures_of(hidden, prepared, model, part)
-        rows.append({"names": kind, "seen": way, **{name: asdict(each) for name, each in found.items()}})
-        report(f"{kind}, {way}: " + "; ".join(f"{name} {each}" for name, each in found.items()))
+        found.append(SeenSet(kind, way, hidden, prepared))
+        report(f"seen: {kind}, {way}")
+    return found
+
+
+def kept_sets(path: Path | None, make: Callable[[], list[SeenSet]]) -> list[SeenSet]:
+    """What a file keeps, or what is made now and kept there."""
+    if path is not None and path.exists():
+        kept: list[SeenSet] = pickle.loads(path.read_bytes())  # noqa: S301  (made by this program)
+        return kept
+    found = make()
+    if path is not None:
+        path.write_bytes(pickle.dumps(found))
+    return found
+
+
+def measure(sets: Sequence[SeenSet], model: IdentityModel, part: Part) -> list[dict[str, Any]]:
+    """All kinds of names, a row each. What labelers say is asked anew: they may be others than when it was kept."""
+    rows = []
+    for each in sets:
+        prepared = replace(each.prepared, signals=signals_of(each.training, model.inventory))
+        found = figures_of(each.training, prepared, model, part)
+        rows.append({"names": each.kind, "seen": each.way, **{name: asdict(one) for name, one in found.items()}})
     return rows
 
 
@@ -85,14 +110,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--corpus", type=Path, required=True, help="folder with the schemas")
     parser.add_argument("--weights", type=Path, help="folder of weights; else those that ship")
     parser.add_argument("--part", choices=("dev", "validation"), default="validation")
+    parser.add_argument("--seen", type=Path, help="file that keeps what the text encoders say")
     parser.add_argument("--json", type=Path, help="file for the figures")
     chosen = parser.parse_args(arguments)
     try:
         if not chosen.corpus.is_dir():
             raise UserError(f"'{chosen.corpus}' is no folder: --corpus names the folder with the schemas")
         model = load_model(folder=chosen.weights, threads=1)
-        training = read_training_set(chosen.corpus, model.inventory, written=10_000)
-        rows = measure(training, model, chosen.part, lambda text: print(text, file=sys.stderr))
+        sets = kept_sets(
+            chosen.seen,
+            lambda: seen_sets(
+                read_training_set(chosen.corpus, model.inventory, written=10_000), model, chosen.part,
+                lambda text: print(text, file=sys.stderr),
+            ),
+        )  # fmt: skip
+        rows = measure(sets, model, chosen.part)
     except CosetError as error:
         print(error, file=sys.stderr)
         return error.exit_code

@@ -238,7 +238,12 @@ def _learned_before(encoder: TorchEncoder, learned: Encoder, width: int) -> None
         perceptron(encoder.own, learned.own, 2 * one)
         put(encoder.precision, learned.precision_weight, learned.precision_bias)
         mixture = learned.mixture
-        if mixture is not None and encoder.tables is not None and encoder.gate is not None and encoder.share is not None:
+        if (
+            mixture is not None
+            and encoder.tables is not None
+            and encoder.gate is not None
+            and encoder.share is not None
+        ):
             perceptron(encoder.tables, mixture.tables, one)
             put(encoder.gate, mixture.first_weight, mixture.first_bias, width)
             put(encoder.share, mixture.share_weight, mixture.share_bias)

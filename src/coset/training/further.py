@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from coset.errors import CosetError, UserError
-from coset.identities.encoder import Committee, as_one
+from coset.identities.encoder import Committee, Encoder, as_one
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import (
     TABLE_FILE,
@@ -35,11 +35,12 @@ from coset.identities.model import (
     save_model,
 )
 from coset.identities.prototypes import Prior
-from coset.identities.signals import LabelModel, fit_label_model
+from coset.identities.signals import LabelModel, Signal, fit_label_model
 from coset.training.disguised import AS_IN_COMPANIES, MEASURED, disguised_set
 from coset.training.evaluate import best_calibration, quality
 from coset.training.fit import OF_ATTRIBUTES, OF_ENTITIES, FitSettings, fit
 from coset.training.identity_stage import Encoders, Prepared, own_signals, seen_plainly, weigh
+from coset.training.naming import KINDS
 from coset.training.objects import TrainingSet, read_training_set
 
 Report = Callable[[str, float], None]
@@ -53,8 +54,8 @@ class FurtherSettings:
     seed: int = 1
     written: int = 12
     """One in so many of the written databases."""
-    one_in: int = 2
-    """One in so many annotated training databases is seen as it is, and one in so many in each of two disguises."""
+    one_in: int = 3
+    """One in so many training databases is seen as it is, the next one in each of two disguises."""
     readings: float = 0.67
     epochs: int = 6
     rate: float = 1e-3
@@ -70,18 +71,18 @@ class Set:
 
 
 def sets_of(corpus: Path, encoders: Encoders, inventory: Inventory, settings: FurtherSettings) -> list[Set]:
-    """The databases as they are and in two disguises, the second of those that the first leaves out."""
+    """A third of the databases as they are, the others in disguise."""
     training = read_training_set(corpus, inventory, written=settings.written)
-    parts, half = ("train", "dev"), settings.one_in
-    chosen = [("plain", disguised_set(training, "plain", kind="readable", parts=parts, one_in=half))]
+    parts, third = ("train", "dev"), settings.one_in
+    chosen = [("plain", disguised_set(training, "plain", kind="readable", parts=parts, one_in=third))]
     for number in range(2):
         hidden = disguised_set(
             training, f"further:{settings.seed}:{number}", parts=parts if number == 0 else ("train",),
-            conditions=AS_IN_COMPANIES, readings=settings.readings, one_in=half, first=number % half,
+            conditions=AS_IN_COMPANIES, readings=settings.readings, one_in=third, first=number + 1,
         )  # fmt: skip
         chosen.append(("disguised", hidden))
-    for kind in ("abbreviated", "translated", "numbered"):
-        hidden = disguised_set(training, "dev", kind=kind, parts=("dev",), conditions=MEASURED)  # type: ignore[arg-type]
+    for kind in KINDS[1:]:
+        hidden = disguised_set(training, "dev", kind=kind, parts=("dev",), conditions=MEASURED)
         chosen.append((kind, hidden))
     return [Set(name, each, seen_plainly(each, encoders, inventory)) for name, each in chosen]
 
@@ -140,7 +141,7 @@ def calibrated(
     return replace(part, calibration=best_calibration(distance, part.settings.temperature, targets))
 
 
-def _train_signals(sets: Sequence[Set], coordinate: Coordinate, opposition: bool) -> list[list]:  # type: ignore[type-arg]
+def _train_signals(sets: Sequence[Set], coordinate: Coordinate, opposition: bool) -> list[list[Signal]]:
     found = []
     for each in sets:
         own = own_signals(each.prepared, coordinate, opposition)
@@ -148,7 +149,7 @@ def _train_signals(sets: Sequence[Set], coordinate: Coordinate, opposition: bool
     return found
 
 
-def _members(part: CoordinateModel, settings: FitSettings) -> list[tuple]:  # type: ignore[type-arg]
+def _members(part: CoordinateModel, settings: FitSettings) -> list[tuple[Encoder, Prior]]:
     """Each encoder of a committee with its own part of the prior."""
     members, width = part.encoder.members, settings.embedding
     size = np.sqrt(len(members))
@@ -206,9 +207,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _learned(
-    corpus: Path, out: Path, model: IdentityModel, settings: FurtherSettings, report: Report
-) -> IdentityModel:
+def _learned(corpus: Path, out: Path, model: IdentityModel, settings: FurtherSettings, report: Report) -> IdentityModel:
     encoders = (model.text_encoder, model.table_encoder)
     if (out / SEEN_FILE).exists():
         sets: list[Set] = pickle.loads((out / SEEN_FILE).read_bytes())  # noqa: S301  (made by this program)

@@ -37,6 +37,7 @@ from coset.evidence.quality.counters import counter_diagnostics
 from coset.evidence.reading import forget_samples
 from coset.evidence.work import Spread, over_processes
 from coset.evidence.written_sql import comprehend_written_sql
+from coset.identities.all_kinds import comprehend_all_kinds
 from coset.identities.comprehension import RoleSummary, comprehend_identities
 from coset.identities.inventory import load_inventory
 from coset.identities.model import VOCABULARY_FILE, load_model
@@ -374,6 +375,11 @@ def find_mentions_and_rules(run: Run) -> None:
     run.report(mentions=mentions, rules=rules)
 
 
+def realise_all_kinds(run: Run) -> None:
+    """What value groups, relations, sections and rules are about."""
+    comprehend_all_kinds(run.state, load_model(run.environment.identities_file))
+
+
 def build_routing_index(run: Run) -> None:
     """What questions are linked to the data by: values, codes with their labels, and vectors of tables and columns."""
     routing = load_routing_model(load_model(run.environment.identities_file))
@@ -394,11 +400,12 @@ RELATIONS = Stage("finding relations", propose_joins)
 CODE_LISTS = Stage("finding code lists", find_lists_of_codes)
 IDENTITIES = Stage("realising the identities", realise_identities)
 RULES = Stage("reading rules", find_mentions_and_rules)
+ALL_KINDS = Stage("realising what was written", realise_all_kinds)
 INDEX = Stage("indexing values and words", build_routing_index)
 
 STAGES = (
     SOURCES, TABLES, CORRECTIONS, DOCUMENTS, QUERIES, COPIES, NAMES, MODEL, RELATIONS, CODE_LISTS, IDENTITIES, RULES,
-    INDEX,
+    ALL_KINDS, INDEX,
 )  # fmt: skip
 EVIDENCE = (SOURCES, TABLES, CORRECTIONS, DOCUMENTS, QUERIES, COPIES, RELATIONS, CODE_LISTS)
 """What is seen in the data and written about it, without what is learned."""

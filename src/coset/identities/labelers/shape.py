@@ -1,4 +1,4 @@
-"""Labelers that read the shape of a table: how many columns it has and of which kinds, what points to it, how many rows.
+"""Labelers that read the shape of a table: how many columns of which kinds, what points to it, how many rows.
 
 They oppose entities: what a table of such a shape can hardly be, whatever it is called. No name is looked at, so they
 speak where names do not. They speak of tables; columns that state a fact of their row lie where their table lies.

@@ -15,6 +15,7 @@ from typing import Any
 
 from coset.state import EvidenceState
 from coset.state.documents import SURELY_NAMED
+from coset.state.profiles import rules_by_entity
 
 CURRENT = ("", "current")
 MOST_LABELS = 40
@@ -112,6 +113,8 @@ class Rule:
     is_general: bool
     about: tuple[str, ...]
     status: str
+    entity: str = ""
+    """The entity that it is surely about, though it may name no table of it."""
 
 
 @dataclass(frozen=True)
@@ -174,10 +177,12 @@ def knowledge_of(state: EvidenceState) -> Knowledge:
         )
         for row in rows("sections", "SELECT * FROM sections ORDER BY document, position, reference")
     ]  # fmt: skip
+    entities = rules_by_entity(state) if "profiles" in there else {}
     rules = [
         Rule(
             row["reference"], row["section_reference"] or "", row["text"] or "", row["scope"] == "general",
             tuple(row["about"] or ()), "" if row["status"] in (None, *CURRENT) else row["status"],
+            entities.get(row["reference"], ""),
         )
         for row in rows("rules", "SELECT * FROM rules ORDER BY reference")
     ]  # fmt: skip

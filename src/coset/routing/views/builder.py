@@ -292,17 +292,23 @@ class ViewBuilder:
             self.take(pick, "name", limit)
 
     def _take_rules(self) -> None:
-        """Rules that govern what was taken, and the sections that the question found, unless the prefix has the
-        documents whole."""
+        """Rules that govern what was taken, then those about an entity that the question touches, and the sections that
+        the question found, unless the prefix has the documents whole."""
         if self.prefix.has_documents:
             return
         knowledge = self.objects.knowledge
         taken = {*self.parts.tables, *self.parts.columns, *self.selection.order[: self.budget // TABLE_ROOM]}
         general = {rule.reference for rule in self.prefix.rules}
+        touched = {identity for coordinate, identity, _ in self.selection.demanded if coordinate == "entity"}
+        governing = {
+            rule.reference: 0 if rule.is_general else 1 if taken.intersection(rule.about) else 2
+            for rule in knowledge.rules
+            if rule.is_general or taken.intersection(rule.about) or rule.entity in touched
+        }
         rules = [
             rule
-            for rule in sorted(knowledge.rules, key=lambda each: (not each.is_general, each.reference))
-            if not rule.status and rule.reference not in general and (rule.is_general or taken.intersection(rule.about))
+            for rule in sorted(knowledge.rules, key=lambda each: (governing.get(each.reference, 3), each.reference))
+            if not rule.status and rule.reference not in general and rule.reference in governing
         ]
         sections = {section.reference: section for section in knowledge.sections}
         asked = [section_passage(sections[each]) for each in self.selection.passages if each in sections]
