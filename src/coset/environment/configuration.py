@@ -128,8 +128,7 @@ class Environment:
             make_private(self.state_folder, but=self.secrets_file)
             for name, source in self.sources.items():
                 if source.schema_only:  # It may not have been so before: no copy of its values stays.
-                    shutil.rmtree(self.state_folder / "snapshots" / name, ignore_errors=True)
-                    (self.state_folder / "listings" / f"{name}.json").unlink(missing_ok=True)
+                    self._forget_copies(name)
             ignore = self.state_folder / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
@@ -138,6 +137,16 @@ class Environment:
                 f"cannot write to '{self.state_folder}', where coset keeps copies and listings: "
                 f"make it writable, or name another state_folder in {self.path.name}"
             ) from error
+
+    def forget_sources_that_are_gone(self) -> None:
+        """Remove the copies of sources that this file no longer names."""
+        for folder in (self.state_folder / "snapshots").glob("*"):
+            if folder.name not in self.sources:
+                self._forget_copies(folder.name)
+
+    def _forget_copies(self, source: str) -> None:
+        shutil.rmtree(self.state_folder / "snapshots" / source, ignore_errors=True)
+        (self.state_folder / "listings" / f"{source}.json").unlink(missing_ok=True)
 
     def settings(self, name: str) -> SourceSettings:
         """The settings of one source with its secrets filled in. Raises `UserError` when one is missing."""

@@ -57,6 +57,7 @@ from coset.state.names import names_of
 from coset.state.objects import Relation
 from coset.state.read_model import ReadModel
 from coset.state.rows import reference_of, table_of
+from coset.state.withdrawal import note_withdrawal, rewrite_without_withdrawn
 from coset.use_cases.model_reading import ModelReadingSummary, ReadWith, read_with_model
 
 Progress = Callable[[int, int, str], None]
@@ -181,6 +182,7 @@ def comprehend(
     """Bring the evidence state of an environment up to date."""
     started = time.monotonic()
     environment.prepare_state_folder()
+    environment.forget_sources_that_are_gone()
     catalogue = Catalogue(environment)
     try:
         with EvidenceState.open(environment.state_folder) as state, ExitStack() as closing:
@@ -193,9 +195,11 @@ def comprehend(
                     raise
                 except Exception as error:
                     run.problems.append((stage.what, _told(error)))
-            run.report(
-                relations=state.count("relations"), problems=tuple(run.problems), seconds=time.monotonic() - started
-            )
+            relations = state.count("relations")
+            if stages is None:  # All that is known was looked at: nothing is left of values that were withdrawn.
+                closing.close()
+                rewrite_without_withdrawn(state)
+            run.report(relations=relations, problems=tuple(run.problems), seconds=time.monotonic() - started)
             return run.summary
     finally:
         catalogue.close()
@@ -212,6 +216,7 @@ def list_sources(run: Run) -> None:
         if not listing.problem:
             with run.passing_over(name):
                 run.units[name] = units_of(listing)
+    note_withdrawal(run.state, listings.values())
     run.state.store_sources(listings.values())
     run.report(
         units=sum(map(len, run.units.values())),

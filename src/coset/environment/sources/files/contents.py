@@ -1,12 +1,14 @@
 """Looking into the files of a table: the DuckDB that reads them, and what it finds.
 
 In: a `FileSet`. Out: its `Shape`s, one, or one per sheet of a workbook, kept as long as the files do not change.
-Files in another encoding than UTF-8, or with different line ends, are copied to a temporary folder first. Nothing here
-knows the source that the files belong to, or what is read of them later.
+Files in another encoding than UTF-8, or with different line ends, are copied to a temporary folder first; those of a
+schema-only source to memory, so that none of its values reaches a disk. Nothing here knows the source that the files
+belong to, or what is read of them later.
 """
 
 from __future__ import annotations
 
+import os
 import urllib.parse
 from dataclasses import replace
 from pathlib import Path
@@ -39,11 +41,12 @@ _SMALL_BYTES = 4_000_000
 
 
 class Contents:
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, limits: Limits, *, schema_only: bool = False) -> None:
+        self._limits, self._schema_only = limits, schema_only
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._folder: Path | None = None
         self._copies: dict[tuple[DataFile, str, bool], Path] = {}
+        self._in_memory: list[int] = []
         self._shapes: dict[tuple[str, str], list[Shape] | Unreadable] = {}
 
     def shapes(self, files: FileSet) -> list[Shape]:
@@ -228,7 +231,7 @@ class Contents:
                 "memory_limit": MEMORY,
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
-                "temp_directory": str(self._temporary() / "spill"),
+                "temp_directory": "" if self._schema_only else str(self._temporary() / "spill"),
                 "python_enable_replacements": "false",
             }
             self._connection = duckdb.connect(config=config)
@@ -243,16 +246,25 @@ class Contents:
     def _copy(self, file: DataFile, encoding: str, one_line_end: bool) -> Path:
         key = (file, encoding, one_line_end)
         if key not in self._copies:
-            target = self._temporary() / f"copy-{len(self._copies)}"
+            target = self._place_in_memory() if self._schema_only else self._temporary() / f"copy-{len(self._copies)}"
             most = max(self._limits.snapshot_bytes, file.size * 2 if file.compression == "none" else 0)
             copy_as_utf8(file.path, file.compression, encoding, target, one_line_end=one_line_end, most_bytes=most)
             self._copies[key] = target
         return self._copies[key]
 
+    def _place_in_memory(self) -> Path:
+        if not hasattr(os, "memfd_create"):
+            raise Unreadable("is not plain UTF-8, and a schema-only source is not copied to disk: convert it")
+        self._in_memory.append(os.memfd_create("coset"))
+        return Path(f"/proc/self/fd/{self._in_memory[-1]}")
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+        for opened in self._in_memory:
+            os.close(opened)
+        self._in_memory.clear()
         if self._folder is not None:
             leftovers.remove(self._folder)
             self._folder = None

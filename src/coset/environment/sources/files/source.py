@@ -66,7 +66,7 @@ class Files(Source):
         super().__init__(settings)
         self.skipped: list[tuple[Path, str]] = []
         """Files that the last `tables()` left out, each with the reason."""
-        self._contents = Contents(settings.limits)
+        self._contents = Contents(settings.limits, schema_only=settings.schema_only)
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self._found: dict[str, _Found] = {}
         self._remembered: dict[tuple[str, str], Table] = {}
