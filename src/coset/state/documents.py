@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from coset.state.evidence_state import EvidenceState
 from coset.state.queries import add, execute, fetch, number, select
+from coset.state.tables import DocumentRow
 
 Texts = tuple[str, ...]
 SURELY_NAMED = 0.5
@@ -227,3 +228,35 @@ def mentioned(state: EvidenceState, document: str) -> list[tuple[str, str, str]]
             [document],
         )
     ]
+
+
+# Texts about one thing
+
+
+def documents_of_sources(state: EvidenceState) -> list[DocumentRow]:
+    """What is said of whole sources and of tables, or of nothing in particular, but for the rows of tables of texts."""
+    return select(
+        state,
+        DocumentRow,
+        "SELECT * FROM documents WHERE kind <> 'passage' AND (about IN (SELECT source FROM sources) "
+        "OR about IN (SELECT reference FROM tables) OR about IS NULL) ORDER BY reference, kind, title",
+    )
+
+
+def descriptions_of_columns(state: EvidenceState, tables: Sequence[str]) -> dict[str, str]:
+    """What dictionaries and people wrote of the columns of some tables; what was stated wins."""
+    return {
+        about: text or ""
+        for about, text in fetch(
+            state,
+            "SELECT d.about, d.text FROM documents d JOIN columns c ON c.reference = d.about "
+            "WHERE c.table_reference IN (SELECT unnest($1::VARCHAR[])) AND d.kind <> 'passage' "
+            "ORDER BY d.provenance = 'stated', d.reference, d.kind DESC",
+            [list(tables)],
+        )
+    }
+
+
+def mentions(state: EvidenceState, least: float) -> list[MentionRow]:
+    """What sections name, of at least this confidence."""
+    return select(state, MentionRow, "SELECT * FROM mentions WHERE confidence >= $1 ORDER BY ALL", [least])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coset.state.evidence_state import EvidenceState
-from coset.state.queries import add, execute, fetch, select
+from coset.state.queries import add, execute, fetch, has_table, select
 
 SURELY = 0.5
 EvidenceKind = Literal["value group", "relation", "section", "rule"]
@@ -52,7 +52,9 @@ def profiles(state: EvidenceState, kind: EvidenceKind | None = None) -> list[Pro
 
 
 def rules_by_entity(state: EvidenceState) -> dict[str, str]:
-    """The entity of each rule that is surely about one, by the rule's reference."""
+    """The entity of each rule that is surely about one, by the rule's reference. None of a state of an older coset."""
+    if not has_table(state, "profiles"):
+        return {}
     return dict(
         fetch(
             state,

@@ -43,6 +43,11 @@ def number(state: EvidenceState, sql: str, parameters: Sequence[object] = ()) ->
     return int(fetch(state, sql, parameters)[0][0])
 
 
+def has_table(state: EvidenceState, name: str) -> bool:
+    """Whether a state, which may be of an older coset and open to look at only, has a table."""
+    return bool(fetch(state, "SELECT 1 FROM duckdb_tables() WHERE table_name = $1", [name]))
+
+
 def select(state: EvidenceState, kind: type[Row], sql: str, parameters: Sequence[object] = ()) -> list[Row]:
     """The result as frozen rows of a kind: `sql` has a column for each of its fields, in any order."""
     names, lists = fields_of(kind)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ states with a hundred thousand columns. Nothing here writes, and nothing knows w
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import TypeVar
 
 from coset.state.evidence_state import EvidenceState, Note
 from coset.state.names import Names, names_of
-from coset.state.queries import fields_of, select
+from coset.state.queries import fetch, fields_of, select, texts
 from coset.state.relations import RelationRow
 from coset.state.tables import (
     ColumnRow,
@@ -32,6 +33,23 @@ Texts = tuple[str, ...]
 
 
 Row = TypeVar("Row", bound=StateRow)
+SHOWN = (
+    "SELECT reference AS k, md5(concat_ws('|', reference, rows, shape, comment, problem)) AS d FROM tables",
+    "SELECT reference AS k, md5(concat_ws('|', reference, type, nulls, distinct_values, minimum, maximum, "
+    "examples, comment, personal)) AS d FROM columns",
+    "SELECT id AS k, md5(concat_ws('|', id, left_expression, right_expression, left_match, right_match, "
+    "confidence)) AS d FROM relations",
+    "SELECT reference || coordinate AS k, md5(concat_ws('|', reference, identity, membership, runner_up)) AS d "
+    "FROM memberships",
+    "SELECT id AS k, md5(concat_ws('|', id, text)) AS d FROM documents",
+    "SELECT id AS k, md5(concat_ws('|', id, share, expression)) AS d FROM diagnostics",
+    "SELECT id AS k, md5(concat_ws('|', id, expression)) AS d FROM facets",
+    "SELECT number::VARCHAR AS k, md5(concat_ws('|', about, text)) AS d FROM notes",
+    "SELECT column_reference || position || part AS k, md5(concat_ws('|', column_reference, value, count)) AS d "
+    "FROM group_values",
+    "SELECT source AS k, md5(concat_ws('|', source, kind, schema_only, problem)) AS d FROM sources",
+)
+"""All that a view may show, as digests of rows by their keys."""
 
 
 class ReadModel:
@@ -126,6 +144,30 @@ class ReadModel:
 
     def count(self, kind: type[Row]) -> int:
         return self.state.count(kind.TABLE)
+
+    def digest(self) -> str:
+        """Of all that a view may show: equal digests, equal views. Times of comprehension do not count."""
+        parts = [
+            texts(self.state, f"SELECT coalesce(md5(string_agg(d, '' ORDER BY k, d)), '') FROM ({each})")[0]
+            for each in SHOWN
+        ]
+        return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+
+    def expressions(self) -> list[tuple[str, str]]:
+        """(expression, name of its column) of all that cleans a column, then of all that joins by one."""
+        rows = fetch(
+            self.state,
+            "SELECT d.expression, c.name FROM diagnostics d JOIN columns c ON c.reference = d.column_reference "
+            "WHERE d.expression IS NOT NULL ORDER BY d.id",
+        )
+        rows += fetch(
+            self.state,
+            "SELECT r.expression, c.name FROM ("
+            "SELECT id, left_expression AS expression, left_columns AS columns FROM relations UNION ALL "
+            "SELECT id, right_expression, right_columns FROM relations) r JOIN columns c ON c.reference = r.columns[1] "
+            "WHERE len(r.columns) = 1 ORDER BY r.id, r.expression",
+        )
+        return [(expression, name) for expression, name in rows]
 
     def resolve(self, written: str) -> str:
         """The reference that a name means, in any of its forms; `UserError` with the nearest when there is none."""

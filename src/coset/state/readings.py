@@ -140,3 +140,23 @@ class ReadingStore:
             "ORDER BY reader = 'person' DESC, confidence DESC, list_position($2::VARCHAR[], reader)",
             [reference, list(READERS)],
         )
+
+
+@dataclass(frozen=True)
+class BestName:
+    """What the best reading calls an object, beside what it is called in its source."""
+
+    reference: str
+    name: str
+    written: str
+
+
+def best_names(state: EvidenceState, least: float) -> list[BestName]:
+    """The best readings of at least this confidence; `written` is empty of what is neither a table nor a column."""
+    return select(
+        state,
+        BestName,
+        "SELECT r.reference, r.name, coalesce(t.name, c.name, '') AS written FROM best_readings r "
+        "LEFT JOIN tables t USING (reference) LEFT JOIN columns c USING (reference) WHERE r.confidence >= $1",
+        [least],
+    )

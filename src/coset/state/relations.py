@@ -73,6 +73,11 @@ def joins_within(state: EvidenceState, written: str | None = None, least: float 
     )
 
 
+def relation_of(state: EvidenceState, id: str) -> RelationRow | None:
+    rows = select(state, RelationRow, "SELECT * FROM relations WHERE id = $1", [id])
+    return rows[0] if rows else None
+
+
 def across_sources(state: EvidenceState) -> list[RelationRow]:
     """The joins between sources, the surest first."""
     return select(

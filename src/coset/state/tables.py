@@ -7,6 +7,7 @@ that would be slow as whole rows. Knows nothing of what they are wanted for.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -133,6 +134,8 @@ class FacetRow(StateRow):
     coverage: float
     distinct_values: int | None
     description: str | None
+    examples: str | None
+    """JSON: pairs of a text and what is read of it."""
 
 
 @dataclass(frozen=True)
@@ -292,6 +295,91 @@ def times_of_tables(state: EvidenceState) -> list[tuple[str, str]]:
 def personal_columns(state: EvidenceState) -> frozenset[str]:
     """The columns that hold data of persons."""
     return frozenset(texts(state, "SELECT reference FROM columns WHERE personal IS NOT NULL"))
+
+
+def first_values(state: EvidenceState, most: int) -> list[tuple[str, str]]:
+    """(column, value) of the commonest values of each column."""
+    rows = fetch(
+        state,
+        "SELECT column_reference, value FROM group_values WHERE value IS NOT NULL AND part <> 'tail' "
+        f"AND position < {most} ORDER BY column_reference, position",
+    )
+    return [(column, value) for column, value in rows]
+
+
+def values_of_tables(state: EvidenceState, most: int) -> list[tuple[str, str]]:
+    """(table, value) of the first values of all columns."""
+    rows = fetch(
+        state, f"SELECT table_reference, value FROM group_values WHERE value IS NOT NULL AND position < {most}"
+    )
+    return [(table, value) for table, value in rows]
+
+
+def top_values(state: EvidenceState, tables: Sequence[str], most: int) -> list[GroupValueRow]:
+    """The commonest values of the columns of some tables, with their counts."""
+    return select(
+        state,
+        GroupValueRow,
+        "SELECT * FROM group_values WHERE table_reference IN (SELECT unnest($1::VARCHAR[])) AND part <> 'tail' "
+        f"AND position < {most} ORDER BY column_reference, position",
+        [list(tables)],
+    )
+
+
+@dataclass(frozen=True)
+class FirstColumns:
+    """The names of a table's first columns, and how many it has."""
+
+    table_reference: str
+    names: Texts
+    number: int
+
+
+def first_columns(state: EvidenceState, most: int) -> list[FirstColumns]:
+    return select(
+        state,
+        FirstColumns,
+        f"SELECT table_reference, list(name ORDER BY position)[:{most}] AS names, count(*) AS number FROM columns "
+        "GROUP BY table_reference",
+    )
+
+
+@dataclass(frozen=True)
+class NamedColumn:
+    reference: str
+    table_reference: str
+    name: str
+    comment: str | None
+
+
+def named_columns(state: EvidenceState) -> list[NamedColumn]:
+    """Every column by its name alone, for environments with a hundred thousand of them."""
+    return select(
+        state,
+        NamedColumn,
+        "SELECT reference, table_reference, name, comment FROM columns ORDER BY table_reference, position",
+    )
+
+
+@dataclass(frozen=True)
+class TableShape:
+    """A table with the names of its columns, in lower case and sorted."""
+
+    reference: str
+    source: str
+    name: str
+    columns: Texts
+
+
+def shapes_of_tables(state: EvidenceState) -> list[TableShape]:
+    """Of tables that are no family."""
+    return select(
+        state,
+        TableShape,
+        "SELECT t.reference, t.source, t.name, list(lower(c.name) ORDER BY lower(c.name)) AS columns "
+        "FROM tables t JOIN columns c ON c.table_reference = t.reference WHERE t.family IS NULL GROUP BY ALL "
+        "ORDER BY t.reference",
+    )
 
 
 # For people

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from coset.errors import CosetError
 from coset.evidence.column_expressions import column_kind
@@ -20,6 +19,17 @@ from coset.routing.anchors.spelling import normalised, plain_words
 from coset.session.query_session import QuerySession
 from coset.sql_text import identifier
 from coset.state import EvidenceState
+from coset.state.relations import code_list_labels
+from coset.state.value_index import (
+    ColumnToIndex,
+    TableToIndex,
+    TextRow,
+    columns_to_index,
+    holders_of_values,
+    known_values,
+    references_of_columns,
+    texts_about_codes,
+)
 
 LONGEST_LABEL = 80
 _VERBS = r"means|stands for|is short for|denotes|indicates|refers to"
@@ -137,22 +147,18 @@ class CodeLabel:
 
 def list_labels(state: EvidenceState) -> list[CodeLabel]:
     """The labels of codes whose list stands in another table, by the lists that are kept up to date."""
-    rows = state.rows("SELECT column_reference, code, label, list_reference FROM code_list_labels ORDER BY ALL")
-    return [CodeLabel(row["column_reference"], row["code"], row["label"], row["list_reference"]) for row in rows]
+    return [
+        CodeLabel(each.column_reference, each.code, each.label, each.list_reference) for each in code_list_labels(state)
+    ]
 
 
 def table_labels(
-    state: EvidenceState, session: QuerySession, table: Mapping[str, Any], settings: ValueIndexSettings
+    state: EvidenceState, session: QuerySession, table: TableToIndex, settings: ValueIndexSettings
 ) -> list[CodeLabel]:
     """The labels of codes whose column stands beside that of the labels, one to one."""
-    if table["schema_only"] or table["problem"] or table["family"]:
+    if table.schema_only or table.problem or table.family:
         return []
-    columns = state.rows(
-        "SELECT c.reference, c.name, c.type, c.distinct_values, c.mean_length, c.maximum_length, c.personal, "
-        "c.nulls, g.role FROM columns c LEFT JOIN value_groups g ON g.reference = c.reference "
-        "WHERE c.table_reference = $1 ORDER BY c.position",
-        [table["reference"]],
-    )
+    columns = columns_to_index(state, [table.reference])
     pairs = _pairs_of_columns(columns, settings)
     if not pairs:
         return []
@@ -165,38 +171,39 @@ def table_labels(
 
 
 def _pairs_of_columns(
-    columns: Sequence[dict[str, Any]], settings: ValueIndexSettings
-) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    columns: Sequence[ColumnToIndex], settings: ValueIndexSettings
+) -> list[tuple[ColumnToIndex, ColumnToIndex]]:
     """Columns that may be code and label: as many different values, one short, one in words, named or placed so."""
     fitting = [
         column
         for column in columns
-        if not column["personal"] and 2 <= (column["distinct_values"] or 0) <= settings.most_codes
+        if not column.personal and 2 <= (column.distinct_values or 0) <= settings.most_codes
     ]
     labels = [
         column
         for column in fitting
-        if column_kind(column["type"]) in ("text", "enum")
-        and column["role"] != "codes"
-        and 3 <= (column["mean_length"] or 0) <= settings.longest_mean
+        if column_kind(column.type) in ("text", "enum")
+        and column.role != "codes"
+        and 3 <= (column.mean_length or 0) <= settings.longest_mean
     ]
     found = []
     for label in labels:
         for code in fitting:
             if code is label or not _may_be_code(code, label):
                 continue
-            same = abs(code["distinct_values"] - label["distinct_values"]) <= 0.02 * label["distinct_values"]
-            if same and (len(columns) <= NARROW or _are_named_so(code["name"], label["name"])):
+            many = label.distinct_values or 0
+            same = abs((code.distinct_values or 0) - many) <= 0.02 * many
+            if same and (len(columns) <= NARROW or _are_named_so(code.name, label.name)):
                 found.append((code, label))
     return found[:MOST_PAIRS]
 
 
-def _may_be_code(code: Mapping[str, Any], label: Mapping[str, Any]) -> bool:
-    kind = column_kind(code["type"])
+def _may_be_code(code: ColumnToIndex, label: ColumnToIndex) -> bool:
+    kind = column_kind(code.type)
     if kind == "integer":
         return True
-    short = (code["maximum_length"] or 0) <= LONGEST_CODE
-    return kind in ("text", "enum") and short and (code["mean_length"] or 0) < (label["mean_length"] or 0)
+    short = (code.maximum_length or 0) <= LONGEST_CODE
+    return kind in ("text", "enum") and short and (code.mean_length or 0) < (label.mean_length or 0)
 
 
 def _are_named_so(code: str, label: str) -> bool:
@@ -209,13 +216,13 @@ def _are_named_so(code: str, label: str) -> bool:
 
 def _read_pair(
     session: QuerySession,
-    table: Mapping[str, Any],
-    code: Mapping[str, Any],
-    label: Mapping[str, Any],
+    table: TableToIndex,
+    code: ColumnToIndex,
+    label: ColumnToIndex,
     settings: ValueIndexSettings,
 ) -> Iterable[CodeLabel]:
     most = settings.most_codes + 1
-    coded, labelled = identifier(code["name"]), identifier(label["name"])
+    coded, labelled = identifier(code.name), identifier(label.name)
     result = session.sql(
         f"SELECT DISTINCT CAST({coded} AS VARCHAR) AS code, {labelled} AS label "
         f"FROM {sql_name(table)} WHERE {coded} IS NOT NULL AND {labelled} IS NOT NULL "
@@ -232,7 +239,7 @@ def _read_pair(
     if sum(_is_in_words(other) for other in labels) < MOST_IN_WORDS * len(labels):
         return []  # Two ids side by side are no dictionary.
     return [
-        CodeLabel(code["reference"], one, other, label["reference"])
+        CodeLabel(code.reference, one, other, label.reference)
         for one, other in sorted(pairs)
         if normalised(other) and normalised(one) != normalised(other)
     ]
@@ -254,18 +261,13 @@ def document_labels(state: EvidenceState) -> list[CodeLabel]:
     """What descriptions, hints, comments, dictionaries and notes say of codes; passages last."""
     found: dict[tuple[str, str, str], CodeLabel] = {}
     budget = MOST_TEXT
-    rows = state.rows(
-        "SELECT coalesce(about, table_reference) AS about, title, text, kind, provenance FROM documents "
-        "WHERE text IS NOT NULL UNION ALL SELECT about, 'note', text, 'note', 'stated' FROM notes "
-        "ORDER BY kind = 'passage', about, title, text"
-    )
-    columns = {row[0] for row in state.connection.execute("SELECT reference FROM columns").fetchall()}
+    columns = references_of_columns(state)
     pending: list[tuple[str, str, str, str]] = []
-    for row in rows:
-        budget -= len(row["text"])
+    for row in texts_about_codes(state):
+        budget -= len(row.text)
         if budget < 0:
             break
-        about, text = row["about"] or "", row["text"]
+        about, text = row.about or "", row.text
         origin = _origin(row)
         if about in columns:
             for label in _labels_of_column(state, about, text, origin):
@@ -277,22 +279,15 @@ def document_labels(state: EvidenceState) -> list[CodeLabel]:
     return list(found.values())
 
 
-def _origin(row: Mapping[str, Any]) -> str:
-    title = str(row["title"] or row["about"])
-    return f"{row['kind']} {title}" if row["kind"] not in ("note", "file") else title
+def _origin(row: TextRow) -> str:
+    title = str(row.title or row.about)
+    return f"{row.kind} {title}" if row.kind not in ("note", "file") else title
 
 
 def _labels_of_column(state: EvidenceState, reference: str, text: str, origin: str) -> Iterable[CodeLabel]:
     """Of a text about one column: what it says of the values that the column has."""
     written = label_pairs(text)
-    known = {
-        row[0]
-        for row in state.connection.execute(
-            "SELECT value FROM group_values WHERE column_reference = $1 AND value IS NOT NULL "
-            "UNION SELECT value FROM indexed_values WHERE reference = $1",
-            [reference],
-        ).fetchall()
-    }
+    known = known_values(state, reference)
     if not known:
         believed = [(code, label) for code, label in written if _LIKE_CODE.fullmatch(code)]
         return [CodeLabel(reference, *pair, origin) for pair in believed] if len(believed) >= 2 else []
@@ -313,12 +308,7 @@ def _form(value: str) -> str:
 def _labels_by_value(state: EvidenceState, pending: Sequence[tuple[str, str, str, str]]) -> Iterable[CodeLabel]:
     """Of texts about a table, a source or nothing: their codes in the columns that hold them, the nearest ones."""
     codes = sorted({code for _, code, _, _ in pending if len(code) >= 2})
-    holders: dict[str, list[str]] = {}
-    for value, reference in state.connection.execute(
-        "SELECT DISTINCT value, reference FROM indexed_values WHERE list_contains($1::VARCHAR[], value) ORDER BY ALL",
-        [codes],
-    ).fetchall():
-        holders.setdefault(value, []).append(reference)
+    holders = holders_of_values(state, codes)
     for about, code, label, origin in pending:
         everywhere = holders.get(code, [])
         near = [each for each in everywhere if each.startswith((f"{about}.", f"{about}/"))]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from coset.errors import CosetError
 from coset.evidence.column_expressions import SHOWN_CHARACTERS, column_kind
@@ -18,6 +18,9 @@ from coset.evidence.personal import personal_data
 from coset.session.query_session import QuerySession, stays_at_source
 from coset.sql_text import identifier
 from coset.state import EvidenceState
+from coset.state.read_model import ReadModel
+from coset.state.tables import FacetRow, GroupValueRow, PathRow
+from coset.state.value_index import ColumnToIndex, TableToIndex, columns_to_index
 
 
 @dataclass(frozen=True)
@@ -79,81 +82,64 @@ class IndexedColumn:
 
 
 def columns_of(
-    state: EvidenceState, tables: Sequence[Mapping[str, Any]], settings: ValueIndexSettings
+    state: EvidenceState, tables: Sequence[TableToIndex], settings: ValueIndexSettings
 ) -> dict[str, list[IndexedColumn]]:
     """The text-like objects of some tables, by the table's reference."""
-    chosen = [table["reference"] for table in tables]
-    by_place = {table["reference"]: table for table in tables}
-    groups = _groups(state, chosen)
-    found: dict[str, list[IndexedColumn]] = {place: [] for place in chosen}
-    inner: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in state.rows(
-        "SELECT * FROM paths WHERE list_contains($1::VARCHAR[], table_reference) ORDER BY reference", [chosen]
-    ):
-        inner[row["column_reference"]].append(row)
+    by_place, model = {table.reference: table for table in tables}, ReadModel(state)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for value in model.of_tables(GroupValueRow, by_place):
+        if value.value is not None:
+            groups[value.column_reference].append(value.value)
+    found: dict[str, list[IndexedColumn]] = {place: [] for place in by_place}
+    inner: dict[str, list[PathRow]] = defaultdict(list)
+    for path in model.of_tables(PathRow, by_place):
+        inner[path.column_reference].append(path)
     personal: set[str] = set()
-    for row in state.rows(
-        "SELECT c.*, g.complete FROM columns c LEFT JOIN value_groups g ON g.reference = c.reference "
-        "WHERE list_contains($1::VARCHAR[], c.table_reference) ORDER BY c.table_reference, c.position",
-        [chosen],
-    ):
-        table = by_place[row["table_reference"]]
-        if row["personal"]:
-            personal.add(row["reference"])
-        if column_kind(row["type"]) in TEXTS:
-            own = _column(row, table, groups.get(row["reference"], ()), settings, inner[row["reference"]])
-            found[row["table_reference"]].append(own)
-        for path in inner[row["reference"]]:
+    for row in columns_to_index(state, list(by_place)):
+        table = by_place[row.table_reference]
+        if row.personal:
+            personal.add(row.reference)
+        if column_kind(row.type) in TEXTS:
+            own = _column(row, table, groups.get(row.reference, ()), settings, inner[row.reference])
+            found[row.table_reference].append(own)
+        for path in inner[row.reference]:
             if below := _path(path, row, table, settings):
-                found[row["table_reference"]].append(below)
-    for row in state.rows(
-        "SELECT * FROM facets WHERE list_contains($1::VARCHAR[], table_reference) ORDER BY reference", [chosen]
-    ):
-        if facet := _facet(row, by_place[row["table_reference"]], row["column_reference"] in personal, settings):
-            found[row["table_reference"]].append(facet)
-    return found
-
-
-def _groups(state: EvidenceState, tables: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for reference, value in state.connection.execute(
-        "SELECT column_reference, value FROM group_values WHERE value IS NOT NULL "
-        "AND list_contains($1::VARCHAR[], table_reference) ORDER BY column_reference, part DESC, position",
-        [list(tables)],
-    ).fetchall():
-        found[reference].append(value)
+                found[row.table_reference].append(below)
+    for each in model.of_tables(FacetRow, by_place):
+        if facet := _facet(each, by_place[each.table_reference], each.column_reference in personal, settings):
+            found[each.table_reference].append(facet)
     return found
 
 
 def _column(
-    row: Mapping[str, Any],
-    table: Mapping[str, Any],
+    row: ColumnToIndex,
+    table: TableToIndex,
     group: Sequence[str],
     settings: ValueIndexSettings,
     paths: Sequence[object],
 ) -> IndexedColumn:
-    column = IndexedColumn(row["reference"], "column", identifier(row["name"]), "held", row["distinct_values"])
-    if withheld := _withheld(column, table, row["personal"] is not None):
+    column = IndexedColumn(row.reference, "column", identifier(row.name), "held", row.distinct_values)
+    if withheld := _withheld(column, table, row.personal is not None):
         return withheld
-    if (row["mean_length"] or 0.0) > settings.longest_mean or paths:
+    if (row.mean_length or 0.0) > settings.longest_mean or paths:
         column.status, column.reason = "prose", "its values are long texts" if not paths else "its values are nested"
         return column
-    if row["complete"]:
+    if row.complete:
         column.values.update(group)
         return column
     # What is cut or masked is no value; the state's examples are whole up to a length.
-    examples = [value for value in row["examples"] or () if len(value) < SHOWN_CHARACTERS]
+    examples = [value for value in row.examples if len(value) < SHOWN_CHARACTERS]
     column.values.update(group, examples)
-    if row["distinct_values"] == 0:
+    if row.distinct_values == 0:
         return column
     return _incomplete(column, table, settings)
 
 
-def _incomplete(column: IndexedColumn, table: Mapping[str, Any], settings: ValueIndexSettings) -> IndexedColumn:
+def _incomplete(column: IndexedColumn, table: TableToIndex, settings: ValueIndexSettings) -> IndexedColumn:
     """A column of which the state knows some values only."""
-    if table["family"]:
+    if table.family:
         column.status, column.reason = "partly", "its table is a family of tables"
-    elif table["problem"]:
+    elif table.problem:
         column.status, column.reason = "partly", "its table could not be read"
     else:
         column.status = "searched"
@@ -163,8 +149,8 @@ def _incomplete(column: IndexedColumn, table: Mapping[str, Any], settings: Value
     return column
 
 
-def _withheld(column: IndexedColumn, table: Mapping[str, Any], personal: bool) -> IndexedColumn | None:
-    if table["schema_only"]:
+def _withheld(column: IndexedColumn, table: TableToIndex, personal: bool) -> IndexedColumn | None:
+    if table.schema_only:
         column.status, column.reason = "schema only", "its source is schema-only"
         return column
     if personal:
@@ -174,19 +160,19 @@ def _withheld(column: IndexedColumn, table: Mapping[str, Any], personal: bool) -
 
 
 def _path(
-    row: Mapping[str, Any], parent: Mapping[str, Any], table: Mapping[str, Any], settings: ValueIndexSettings
+    row: PathRow, parent: ColumnToIndex, table: TableToIndex, settings: ValueIndexSettings
 ) -> IndexedColumn | None:
-    is_list = str(row["type"]).endswith("[]")
-    base = str(row["type"]).removesuffix("[]")
-    if not row["expression"] or column_kind(base) not in TEXTS:
+    is_list = row.type.endswith("[]")
+    base = row.type.removesuffix("[]")
+    if not row.expression or column_kind(base) not in TEXTS:
         return None
-    column = IndexedColumn(row["reference"], "path", row["expression"], "held", is_list=is_list)
-    examples = [value for value in row["examples"] or () if value]
-    steps = [step for step in row["path"] if step != "[]"]
-    name = steps[-1] if steps else parent["name"]
+    column = IndexedColumn(row.reference, "path", row.expression, "held", is_list=is_list)
+    examples = [value for value in row.examples if value]
+    steps = [step for step in row.path if step != "[]"]
+    name = steps[-1] if steps else parent.name
     # A name below an author is a person's, though the path is called `name`: the column stands for its table.
-    told = personal_data(name, "VARCHAR", examples, table=parent["name"] if steps else table["name"])
-    if withheld := _withheld(column, table, bool(told or parent["personal"])):
+    told = personal_data(name, "VARCHAR", examples, table=parent.name if steps else table.name)
+    if withheld := _withheld(column, table, bool(told or parent.personal)):
         return withheld
     if examples and sum(map(len, examples)) / len(examples) > settings.longest_mean / 2:
         column.status, column.reason = "prose", "its values are long texts"
@@ -194,25 +180,21 @@ def _path(
     return _unread(column, table, settings)
 
 
-def _facet(
-    row: Mapping[str, Any], table: Mapping[str, Any], personal: bool, settings: ValueIndexSettings
-) -> IndexedColumn | None:
-    is_list = str(row["type"]).endswith("[]")
-    if column_kind(str(row["type"]).removesuffix("[]")) not in TEXTS or not row["expression"]:
+def _facet(row: FacetRow, table: TableToIndex, personal: bool, settings: ValueIndexSettings) -> IndexedColumn | None:
+    is_list = row.type.endswith("[]")
+    if column_kind(row.type.removesuffix("[]")) not in TEXTS or not row.expression:
         return None
-    if row["kind"] not in (*READ_FACETS, *PERSONAL_FACETS):
+    if row.kind not in (*READ_FACETS, *PERSONAL_FACETS):
         return None
-    column = IndexedColumn(
-        row["reference"], "facet", row["expression"], "held", row["distinct_values"], is_list=is_list
-    )
-    read = [pair[1] for pair in json.loads(row["examples"] or "[]") if len(pair) > 1]
-    told = personal_data(row["name"], "VARCHAR", read, table=table["name"])
-    if withheld := _withheld(column, table, bool(personal or told or row["kind"] in PERSONAL_FACETS)):
+    column = IndexedColumn(row.reference, "facet", row.expression, "held", row.distinct_values, is_list=is_list)
+    read = [pair[1] for pair in json.loads(row.examples or "[]") if len(pair) > 1]
+    told = personal_data(row.name, "VARCHAR", read, table=table.name)
+    if withheld := _withheld(column, table, bool(personal or told or row.kind in PERSONAL_FACETS)):
         return withheld
     return _unread(column, table, settings)
 
 
-def _unread(column: IndexedColumn, table: Mapping[str, Any], settings: ValueIndexSettings) -> IndexedColumn:
+def _unread(column: IndexedColumn, table: TableToIndex, settings: ValueIndexSettings) -> IndexedColumn:
     """What is computed from a column is read where it can be, and never searched at a source: no source has it."""
     column = _incomplete(column, table, settings)
     if column.status == "searched":
@@ -224,21 +206,21 @@ def _unread(column: IndexedColumn, table: Mapping[str, Any], settings: ValueInde
 COLUMNS_AT_ONCE = 20
 
 
-def sql_name(table: Mapping[str, Any]) -> str:
+def sql_name(table: TableToIndex) -> str:
     """What to write after FROM."""
-    parts = (table["source"], table["schema_name"], table["name"])
+    parts = (table.source, table.schema_name, table.name)
     return ".".join(identifier(part) for part in parts if part is not None)
 
 
-def stays(session: QuerySession, table: Mapping[str, Any]) -> bool:
+def stays(session: QuerySession, table: TableToIndex) -> bool:
     """Whether the table's rows stay at their source: then only what a source can compute is asked of it."""
-    parts = tuple(part for part in (table["source"], table["schema_name"], table["name"]) if part is not None)
+    parts = tuple(part for part in (table.source, table.schema_name, table.name) if part is not None)
     return stays_at_source(*session.catalogue.find(parts))
 
 
 def complete_from_source(
     session: QuerySession,
-    table: Mapping[str, Any],
+    table: TableToIndex,
     columns: Sequence[IndexedColumn],
     settings: ValueIndexSettings,
 ) -> list[str]:
@@ -263,7 +245,7 @@ def complete_from_source(
 
 
 def _read(
-    session: QuerySession, table: Mapping[str, Any], columns: Sequence[IndexedColumn], settings: ValueIndexSettings
+    session: QuerySession, table: TableToIndex, columns: Sequence[IndexedColumn], settings: ValueIndexSettings
 ) -> list[str]:
     most = settings.most_values + 1
     relation = sql_name(table)

@@ -11,11 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
-from coset.state import EvidenceState
+from coset.state import EvidenceState, documents
 from coset.state.documents import SURELY_NAMED
+from coset.state.objects import CodeList as StoredCodeList
 from coset.state.profiles import rules_by_entity
+from coset.state.readings import ReadingStore
+from coset.state.tables import shapes_of_tables
+from coset.state.value_index import labels_of_codes
 
 CURRENT = ("", "current")
 MOST_LABELS = 40
@@ -152,48 +155,35 @@ class Knowledge:
 
 def knowledge_of(state: EvidenceState) -> Knowledge:
     """All that the state holds of it."""
-    there = {row["name"] for row in state.rows("SELECT table_name AS name FROM information_schema.tables")}
-
-    def rows(table: str, sql: str) -> list[dict[str, Any]]:
-        return state.rows(sql) if table in there else []
-
     readings = {
-        row["reference"]: Reading(
-            row["name"] or "", row["meaning"] or "", tuple(row["synonyms"] or ()), row["reader"] or "",
-            row["confidence"] or 0.0,
-        )
-        for row in rows("best_readings", "SELECT * FROM best_readings ORDER BY reference")
-        if (row["confidence"] or 0.0) >= GUESS or row["reader"] == "person"
-    }  # fmt: skip
-    copies: dict[str, str | None] = {
-        row["table_reference"]: row["original_reference"]
-        for row in rows("copies", "SELECT table_reference, original_reference FROM copies ORDER BY ALL")
+        each.reference: Reading(each.name or "", each.meaning or "", each.synonyms, each.reader, each.confidence)
+        for each in ReadingStore(state).all(best=True)
+        if each.confidence >= GUESS or each.reader == "person"
     }
+    copies = {each.table: each.original for each in state.copies()}
     sections = [
         Section(
-            row["reference"], row["document"] or "", row["source"] or "", tuple(row["title_path"] or ()),
-            row["text"] or "", "" if row["status"] in (None, *CURRENT) else row["status"],
-            tuple(row.get("paragraphs") or ()),
+            row.reference, row.document or "", row.source or "", row.title_path, row.text or "",
+            "" if row.status in (None, *CURRENT) else row.status, row.paragraphs,
         )
-        for row in rows("sections", "SELECT * FROM sections ORDER BY document, position, reference")
+        for row in documents.sections(state)
     ]  # fmt: skip
-    entities = rules_by_entity(state) if "profiles" in there else {}
+    entities = rules_by_entity(state)
     rules = [
         Rule(
-            row["reference"], row["section_reference"] or "", row["text"] or "", row["scope"] == "general",
-            tuple(row["about"] or ()), "" if row["status"] in (None, *CURRENT) else row["status"],
-            entities.get(row["reference"], ""),
+            row.reference, row.section_reference or "", row.text or "", row.scope == "general", row.about,
+            "" if row.status in (None, *CURRENT) else row.status, entities.get(row.reference, ""),
         )
-        for row in rows("rules", "SELECT * FROM rules ORDER BY reference")
+        for row in documents.rules(state)
     ]  # fmt: skip
     return Knowledge(
         readings,
         copies or look_alikes(state),
-        _code_lists(rows("code_lists", "SELECT * FROM code_lists ORDER BY column_reference, confidence DESC")),
-        _labels(rows("code_labels", "SELECT code_reference, code, label FROM code_labels ORDER BY ALL")),
+        _code_lists(state.code_lists()),
+        _labels(labels_of_codes(state)),
         tuple(sections),
         tuple(rules),
-        _mentions(rows("mentions", f"SELECT * FROM mentions WHERE confidence >= {SURELY_NAMED} ORDER BY ALL")),
+        _mentions(documents.mentions(state, SURELY_NAMED)),
     )
 
 
@@ -201,12 +191,8 @@ def look_alikes(state: EvidenceState) -> dict[str, str | None]:
     """Where copies were not looked for: tables that differ in words for copies (`_bak`, `stg_`, a number) from the name
     of a table with the same columns in the same source."""
     shapes: dict[tuple[str, tuple[str, ...]], list[tuple[str, str]]] = defaultdict(list)
-    for row in state.rows(
-        "SELECT t.reference, t.source, t.name, list(lower(c.name) ORDER BY lower(c.name)) AS columns "
-        "FROM tables t JOIN columns c ON c.table_reference = t.reference WHERE t.family IS NULL GROUP BY ALL "
-        "ORDER BY t.reference"
-    ):
-        shapes[row["source"], tuple(row["columns"])].append((row["reference"], row["name"]))
+    for row in shapes_of_tables(state):
+        shapes[row.source, row.columns].append((row.reference, row.name))
     found: dict[str, str | None] = {}
     for alike in shapes.values():
         by_words: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
@@ -220,34 +206,31 @@ def look_alikes(state: EvidenceState) -> dict[str, str | None]:
     return found
 
 
-def _code_lists(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[CodeList, ...]]:
+def _code_lists(lists: Iterable[StoredCodeList]) -> dict[str, tuple[CodeList, ...]]:
     found: dict[str, list[CodeList]] = defaultdict(list)
-    for row in rows:
-        found[row["column_reference"]].append(
-            CodeList(
-                row["list_reference"] or "", row["code_column"] or "", row["label_column"] or "",
-                row["condition"] or "", row["status"] or "", row["confidence"] or 0.0,
-            )
-        )  # fmt: skip
+    for each in lists:
+        found[each.column].append(
+            CodeList(each.list, each.code_column, each.label_column, each.condition or "", each.status, each.confidence)
+        )
     return {
         column: tuple(sorted(several, key=lambda each: (each.status == "outdated", -each.confidence)))
         for column, several in found.items()
     }
 
 
-def _labels(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[tuple[str, str], ...]]:
+def _labels(labels: Iterable[tuple[str, str, str]]) -> dict[str, tuple[tuple[str, str], ...]]:
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in rows:
-        own = found[row["code_reference"]]
+    for column, code, label in labels:
+        own = found[column]
         if len(own) < MOST_LABELS:
-            own.setdefault(row["code"], row["label"])
+            own.setdefault(code, label)
     return {column: tuple(own.items()) for column, own in found.items()}
 
 
-def _mentions(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Mention, ...]]:
+def _mentions(rows: Sequence[documents.MentionRow]) -> dict[str, tuple[Mention, ...]]:
     found: dict[str, list[Mention]] = defaultdict(list)
     for row in rows:
-        found[row["section_reference"]].append(
-            Mention(row["target_reference"], row["how"] or "", row["confidence"] or 0.0, row.get("paragraph", -1))
+        found[row.section_reference].append(
+            Mention(row.target_reference, row.how or "", row.confidence or 0.0, row.paragraph)
         )
     return {section: tuple(targets) for section, targets in found.items()}

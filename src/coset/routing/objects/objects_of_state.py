@@ -8,8 +8,7 @@ schema-only source no value is handed on, whatever the state still holds. Knows 
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from coset.environment.families import ACROSS_SCHEMAS, naming_column, relation_name
+from coset.environment.families import ACROSS_SCHEMAS, naming_column
 from coset.errors import UserError
 from coset.identities.inventory import Coordinate
 from coset.readings.words import words_of
@@ -37,54 +36,23 @@ from coset.routing.objects.shorthands import Shorthands
 from coset.routing.objects.sql_names import table_name
 from coset.routing.views.view import ViewColumn, ViewRelation
 from coset.state import EvidenceState
+from coset.state.documents import documents_of_sources
 from coset.state.evidence_state import FILE_NAME
+from coset.state.memberships import surely_played
+from coset.state.read_model import ReadModel
+from coset.state.tables import DocumentRow, DuplicatesRow, FacetRow, PathRow, first_columns
 
 SURELY = 0.5
 
 
 def shorthands_of(state: EvidenceState) -> Shorthands:
     """Of all expressions that clean and join; of a schema-only source too, whose names are shown."""
-    cleaning = state.rows(
-        "SELECT d.expression, c.name FROM diagnostics d JOIN columns c ON c.reference = d.column_reference "
-        "WHERE d.expression IS NOT NULL ORDER BY d.id"
-    )
-    joins = state.rows(
-        "SELECT r.expression, c.name FROM ("
-        "SELECT id, left_expression AS expression, left_columns AS columns FROM relations UNION ALL "
-        "SELECT id, right_expression, right_columns FROM relations) r JOIN columns c ON c.reference = r.columns[1] "
-        "WHERE len(r.columns) = 1 ORDER BY r.id, r.expression"
-    )
-    return Shorthands((row["expression"], row["name"]) for row in (*cleaning, *joins))
+    return Shorthands(ReadModel(state).expressions())
 
 
 def roles_played(state: EvidenceState) -> frozenset[tuple[Coordinate, str]]:
     """The identities that some table or column surely plays."""
-    rows = state.rows(f"SELECT DISTINCT coordinate, identity FROM memberships WHERE membership >= {SURELY}")
-    return frozenset((row["coordinate"], row["identity"]) for row in rows)
-
-
-def digest_of(state: EvidenceState) -> str:
-    """Of all that a view may show: equal digests, equal views. Times of comprehension do not count."""
-    parts = []
-    for sql in (
-        "SELECT reference AS k, md5(concat_ws('|', reference, rows, shape, comment, problem)) AS d FROM tables",
-        "SELECT reference AS k, md5(concat_ws('|', reference, type, nulls, distinct_values, minimum, maximum, "
-        "examples, comment, personal)) AS d FROM columns",
-        "SELECT id AS k, md5(concat_ws('|', id, left_expression, right_expression, left_match, right_match, "
-        "confidence)) AS d FROM relations",
-        "SELECT reference || coordinate AS k, md5(concat_ws('|', reference, identity, membership, runner_up)) AS d "
-        "FROM memberships",
-        "SELECT id AS k, md5(concat_ws('|', id, text)) AS d FROM documents",
-        "SELECT id AS k, md5(concat_ws('|', id, share, expression)) AS d FROM diagnostics",
-        "SELECT id AS k, md5(concat_ws('|', id, expression)) AS d FROM facets",
-        "SELECT number::VARCHAR AS k, md5(concat_ws('|', about, text)) AS d FROM notes",
-        "SELECT column_reference || position || part AS k, md5(concat_ws('|', column_reference, value, count)) AS d "
-        "FROM group_values",
-        "SELECT source AS k, md5(concat_ws('|', source, kind, schema_only, problem)) AS d FROM sources",
-    ):
-        [row] = state.rows(f"SELECT md5(string_agg(d, '' ORDER BY k, d)) AS digest FROM ({sql})")
-        parts.append(row["digest"] or "")
-    return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+    return frozenset(surely_played(state, SURELY))  # type: ignore[arg-type]
 
 
 KEPT_DOCUMENTS = 2_000
@@ -111,18 +79,23 @@ class StateObjects:
         self.prefixes: dict[tuple[object, ...], Any] = {}
         """The prefix of views by its budget: no question changes it."""
         with self.reading() as state:
-            self.digest = digest_of(state)
-            self.sources = _sources(state)
-            self.tables = _tables(state, self.sources)
-            self.relations = _relations(state)
-            self.notes: dict[str, tuple[str, ...]] = _notes(state)
-            self.source_documents = _source_documents(state)
+            model = ReadModel(state)
+            self.digest = model.digest()
+            self.first_columns: dict[str, tuple[str, ...]] = {}
+            """Of each table, the names of its first columns."""
+            numbers: dict[str, int] = {}
+            for first in first_columns(state, FIRST_COLUMNS):
+                self.first_columns[first.table_reference], numbers[first.table_reference] = first.names, first.number
+            self.sources = _sources(model)
+            self.tables = _tables(model, self.sources, numbers)
+            self.relations = _relations(model)
+            self.notes = {about: tuple(each.text for each in notes) for about, notes in model.notes.items()}
+            self.source_documents = tuple(map(_document, documents_of_sources(state)))
             self.played = roles_played(state)
             self.shorthands = shorthands_of(state)
             self.knowledge: Knowledge = knowledge_of(state)
-            self.first_columns = _first_columns(state)
-            self.columns_in_all = state.count("columns")
-            self.inner_in_all = state.count("paths") + state.count("facets")
+            self.columns_in_all = sum(numbers.values())
+            self.inner_in_all = model.count(PathRow) + model.count(FacetRow)
         self.relations_of: dict[str, tuple[RelationFacts, ...]] = _by_table(self.relations)
 
     def forget_lines(self) -> None:
@@ -216,16 +189,12 @@ class StateObjects:
                 self._documents.clear()
                 missing = sorted(set(references))
             with self.reading() as state:
-                rows = state.rows(
-                    "SELECT reference, about, kind, title, text, provenance, table_reference FROM documents "
-                    "WHERE reference IN (SELECT unnest($1::VARCHAR[])) ORDER BY reference, kind, title",
-                    [missing],
-                )
+                rows = ReadModel(state).of_references(DocumentRow, missing)
             found: dict[str, list[DocumentFacts]] = {reference: [] for reference in missing}
             for row in rows:
-                owner = self.tables.get(row["table_reference"] or "")
+                owner = self.tables.get(row.table_reference or "")
                 if owner is None or not owner.schema_only:
-                    found[row["reference"]].append(_document(row))
+                    found[row.reference].append(_document(row))
             self._documents |= {reference: tuple(several) for reference, several in found.items()}
         return [document for reference in sorted(set(references)) for document in self._documents[reference]]
 
@@ -238,65 +207,54 @@ def stamp_of(folder: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _sources(state: EvidenceState) -> dict[str, SourceFacts]:
-    rows = state.rows(
-        "SELECT s.source, s.kind, s.schema_only, s.problem, count(t.reference) AS tables, "
-        "coalesce(sum(len(f.members) - 1), 0) AS more "
-        "FROM sources s LEFT JOIN tables t ON t.source = s.source LEFT JOIN families f ON f.reference = t.reference "
-        "GROUP BY ALL ORDER BY s.source"
-    )
+def _sources(model: ReadModel) -> dict[str, SourceFacts]:
+    tables = Counter(table.source for table in model.tables.values())
+    for family in model.families.values():
+        if family.reference in model.tables:
+            tables[model.tables[family.reference].source] += len(family.members) - 1
     return {
-        row["source"]: SourceFacts(
-            row["source"], row["kind"] or "", int(row["tables"] + row["more"]), bool(row["schema_only"]), row["problem"]
-        )
-        for row in rows
+        row.source: SourceFacts(row.source, row.kind or "", tables[row.source], bool(row.schema_only), row.problem)
+        for row in model.sources.values()
     }
 
 
-def _tables(state: EvidenceState, sources: dict[str, SourceFacts]) -> dict[str, TableFacts]:
+def _tables(model: ReadModel, sources: dict[str, SourceFacts], columns: dict[str, int]) -> dict[str, TableFacts]:
     families = {
-        row["reference"]: FamilyFacts(
-            row["pattern"],
-            tuple(row["members"] or ()),
-            relation_name(row["pattern"]),
-            naming_column(row["pattern"], row["columns"] or ()),
-            row["pattern"].startswith(ACROSS_SCHEMAS),
+        row.reference: FamilyFacts(
+            row.pattern,
+            row.members,
+            row.relation,
+            naming_column(row.pattern, row.columns),
+            row.pattern.startswith(ACROSS_SCHEMAS),
         )
-        for row in state.rows("SELECT reference, pattern, members, columns FROM families")
+        for row in model.families.values()
     }
-    duplicates = {
-        row["table_reference"]: (row["detail"] or "", row["key_expression"] or "")
-        for row in state.rows("SELECT table_reference, detail, key_expression FROM duplicates")
-    }
-    rows = state.rows(
-        "SELECT t.reference, t.source, t.schema_name, t.name, t.rows, t.comment, t.primary_key, t.problem, "
-        "(SELECT count(*) FROM columns c WHERE c.table_reference = t.reference) AS columns "
-        "FROM tables t ORDER BY t.reference"
-    )
+    duplicates = {row.table_reference: (row.detail or "", row.key_expression or "") for row in model.all(DuplicatesRow)}
+    rows = list(model.tables.values())
     schemas: dict[str, set[str | None]] = defaultdict(set)
     for row in rows:
-        schemas[row["source"]].add(row["schema_name"])
+        schemas[row.source].add(row.schema_name)
     found = {}
     for order, row in enumerate(rows):
-        family = families.get(row["reference"])
-        short = len(schemas[row["source"]]) == 1
-        schema = None if short else row["schema_name"]
+        family = families.get(row.reference)
+        short = len(schemas[row.source]) == 1
+        schema = None if short else row.schema_name
         if family and family.by_schema:
             schema = None
-        detail, key = duplicates.get(row["reference"], ("", ""))
-        found[row["reference"]] = TableFacts(
-            reference=row["reference"],
+        detail, key = duplicates.get(row.reference, ("", ""))
+        found[row.reference] = TableFacts(
+            reference=row.reference,
             order=order,
-            source=row["source"],
+            source=row.source,
             schema=schema,
-            name=row["name"],
-            sql_name=table_name(row["source"], schema, family.relation if family else row["name"]),
-            rows=row["rows"],
-            comment=row["comment"] or "",
-            primary_key=tuple(row["primary_key"] or ()),
-            problem=row["problem"] or "",
-            columns=int(row["columns"]),
-            schema_only=row["source"] in sources and sources[row["source"]].schema_only,
+            name=row.name,
+            sql_name=table_name(row.source, schema, family.relation if family else row.name),
+            rows=row.rows,
+            comment=row.comment or "",
+            primary_key=row.primary_key,
+            problem=row.problem or "",
+            columns=columns.get(row.reference, 0),
+            schema_only=row.source in sources and sources[row.source].schema_only,
             family=family,
             duplicates=detail,
             duplicates_key=key,
@@ -304,29 +262,15 @@ def _tables(state: EvidenceState, sources: dict[str, SourceFacts]) -> dict[str, 
     return found
 
 
-def _first_columns(state: EvidenceState) -> dict[str, tuple[str, ...]]:
-    """Of each table, the names of its first columns."""
-    rows = state.rows(
-        f"SELECT table_reference, list(name ORDER BY position)[:{FIRST_COLUMNS}] AS names FROM columns GROUP BY 1"
-    )
-    return {row["table_reference"]: tuple(row["names"]) for row in rows}
-
-
-def _relations(state: EvidenceState) -> tuple[RelationFacts, ...]:
-    rows = state.rows(
-        "SELECT id, left_table, right_table, left_columns, right_columns, kind, left_expression, right_expression, "
-        "left_match, right_match, cardinality, provenance, confidence FROM relations ORDER BY id"
-    )
+def _relations(model: ReadModel) -> tuple[RelationFacts, ...]:
     return tuple(
         RelationFacts(
-            reference=row["id"], left_table=row["left_table"], right_table=row["right_table"],
-            left_columns=tuple(row["left_columns"]), right_columns=tuple(row["right_columns"]), kind=row["kind"],
-            left_expression=row["left_expression"], right_expression=row["right_expression"],
-            left_match=row["left_match"] or 0.0, right_match=row["right_match"] or 0.0,
-            cardinality=row["cardinality"] or "", provenance=row["provenance"] or "",
-            confidence=row["confidence"] or 0.0,
+            reference=row.id, left_table=row.left_table, right_table=row.right_table, left_columns=row.left_columns,
+            right_columns=row.right_columns, kind=row.kind, left_expression=row.left_expression,
+            right_expression=row.right_expression, left_match=row.left_match or 0.0, right_match=row.right_match or 0.0,
+            cardinality=row.cardinality or "", provenance=row.provenance or "", confidence=row.confidence or 0.0,
         )
-        for row in rows
+        for row in model.relations
     )  # fmt: skip
 
 
@@ -338,25 +282,7 @@ def _by_table(relations: Sequence[RelationFacts]) -> dict[str, tuple[RelationFac
     return {table: tuple(several) for table, several in found.items()}
 
 
-def _notes(state: EvidenceState) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for note in state.notes():
-        found[note.about].append(note.text)
-    return {about: tuple(texts) for about, texts in found.items()}
-
-
-def _source_documents(state: EvidenceState) -> tuple[DocumentFacts, ...]:
-    """What is said of whole sources and of tables, but for the rows of tables of texts."""
-    rows = state.rows(
-        "SELECT reference, about, kind, title, text, provenance FROM documents "
-        "WHERE kind <> 'passage' AND (about IN (SELECT source FROM sources) OR about IN (SELECT reference FROM tables) "
-        "OR about IS NULL) ORDER BY reference, kind, title"
-    )
-    return tuple(_document(row) for row in rows)
-
-
-def _document(row: dict[str, Any]) -> DocumentFacts:
+def _document(row: DocumentRow) -> DocumentFacts:
     return DocumentFacts(
-        row["reference"], row["about"] or "", row["kind"] or "", row["title"] or "", row["text"] or "",
-        row["provenance"] or "",
-    )  # fmt: skip
+        row.reference, row.about or "", row.kind or "", row.title or "", row.text or "", row.provenance or ""
+    )

@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from coset.identities.inventory import Coordinate
 from coset.identities.store import IdentityStore
@@ -20,6 +19,8 @@ from coset.readings.observed import ObservedEnvironment
 from coset.routing.ranking.index import Encoder, RoutingIndex, Vectors, build_index
 from coset.routing.ranking.schema_texts import column_text, table_text
 from coset.state import EvidenceState
+from coset.state import routing_vectors as vectors
+from coset.state.read_model import ReadModel
 
 SCALE_BYTES = 4
 
@@ -27,33 +28,21 @@ SCALE_BYTES = 4
 def store_vectors(state: EvidenceState, encoder: Encoder, model: str) -> int:
     """Bring the vectors of a state up to date. Answers how many texts were encoded."""
     references, digests, texts = _described(observe(state), model)
-    known = dict(
-        state.connection.execute("SELECT digest, any_value(vector) FROM routing_vectors GROUP BY 1").fetchall()
-    )
+    known = vectors.known_vectors(state)
     fresh = [number for number, digest in enumerate(digests) if digest not in known]
     made = encoder.encode([texts[number] for number in fresh])
     known |= {digests[number]: _packed(vector) for number, vector in zip(fresh, made, strict=True)}
-    rows = pa.table(
-        {"reference": references, "digest": digests, "vector": pa.array([known[d] for d in digests], pa.binary())}
-    )
-    with state.transaction():
-        state.connection.execute("DELETE FROM routing_vectors")
-        state.connection.register("arriving_vectors", rows)
-        state.connection.execute("INSERT INTO routing_vectors SELECT reference, digest, vector FROM arriving_vectors")
-        state.connection.unregister("arriving_vectors")
+    vectors.replace_vectors(state, references, digests, [known[digest] for digest in digests])
     return len(fresh)
 
 
-def load_index(state: EvidenceState, encoder: Encoder, model: str) -> RoutingIndex:
+def load_index(state: EvidenceState, encoder: Encoder, name: str) -> RoutingIndex:
     """The index of a state. Texts whose vectors are not in it (a note came since) are encoded now."""
-    environment = observe(state)
-    kept = state.connection.execute("SELECT digest, vector FROM routing_vectors").fetchall()
+    environment, model = observe(state), ReadModel(state)
     links = [
-        (row["left_columns"][0], row["right_columns"][0])
-        for row in state.rows(
-            "SELECT left_columns, right_columns FROM relations "
-            "WHERE len(left_columns) = 1 AND len(right_columns) = 1 ORDER BY id"
-        )
+        (row.left_columns[0], row.right_columns[0])
+        for row in model.relations
+        if len(row.left_columns) == len(row.right_columns) == 1
     ]
     columns = [column.reference for table in environment.tables for column in table.columns]
     tables = [table.reference for table in environment.tables]
@@ -63,14 +52,12 @@ def load_index(state: EvidenceState, encoder: Encoder, model: str) -> RoutingInd
     if profiles:
         memberships = {name: _rows_of(profiles[name], columns) for name in profiles}
         entities = _rows_of(profiles["entity"], tables)
-    sources = {
-        row["reference"]: row["source"] for row in state.rows("SELECT reference, source FROM tables")
-    }  # fmt: skip
+    sources = {row.reference: row.source for row in model.tables.values()}
     owner = {column.reference: table.reference for table in environment.tables for column in table.columns}
     crossing = [(sources.get(owner.get(left, ""), ""), sources.get(owner.get(right, ""), "")) for left, right in links]
     connected = connected_sources(sources.values(), crossing)
     return build_index(
-        environment, _Remembered(dict(kept), encoder, model),
+        environment, _Remembered(vectors.known_vectors(state), encoder, name),
         lambda reference: connected.get(sources.get(reference, ""), ""), links, memberships, entities,
         getattr(encoder, "knows", None),
     )  # fmt: skip

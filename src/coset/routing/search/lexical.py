@@ -20,6 +20,8 @@ from coset.readings.observed import ObservedEnvironment
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.search.word_index import WordIndex, stems_of
 from coset.state import EvidenceState
+from coset.state.anchors import inner_names
+from coset.state.tables import named_columns, values_of_tables
 
 Scores = NDArray[np.float32]
 SATURATION, LENGTH = 1.2, 0.5
@@ -114,9 +116,9 @@ class LexicalIndex:
         self.words = WeightedWords(texts)
         self.passages = _passages(objects)
         self.main = _main_tables(objects)
-        named = state.rows("SELECT reference, name FROM columns ORDER BY reference")
-        self.columns = tuple(row["reference"] for row in named)
-        self.column_words = WordIndex(_column_stems(objects, row["reference"], row["name"]) for row in named)
+        named = sorted(named_columns(state), key=lambda each: each.reference)
+        self.columns = tuple(each.reference for each in named)
+        self.column_words = WordIndex(_column_stems(objects, each.reference, each.name) for each in named)
         self.ruled_columns = sorted(
             {
                 reference
@@ -205,19 +207,17 @@ def _texts(state: EvidenceState, objects: StateObjects, tables: Sequence[str]) -
         add(reference, facts.name, NAME)
         add(reference, f"{facts.comment} {' '.join(objects.notes.get(reference, ()))}", COMMENT)
         read(reference, reference, 1.0)
-    for row in state.rows("SELECT table_reference, reference, name, comment FROM columns"):
-        table = row["table_reference"]
-        add(table, row["name"], COLUMN)
-        add(table, f"{row['comment'] or ''} {' '.join(objects.notes.get(row['reference'], ()))}", COLUMN)
-        read(table, row["reference"], COLUMN / READING)
-        for _, label in objects.knowledge.labels.get(row["reference"], ()):
+    for column in named_columns(state):
+        table = column.table_reference
+        add(table, column.name, COLUMN)
+        add(table, f"{column.comment or ''} {' '.join(objects.notes.get(column.reference, ()))}", COLUMN)
+        read(table, column.reference, COLUMN / READING)
+        for _, label in objects.knowledge.labels.get(column.reference, ()):
             add(table, label, VALUE)
-    for row in state.rows("SELECT table_reference, array_to_string(path, ' ') AS name FROM paths"):
-        add(row["table_reference"], row["name"], COLUMN)
-    for row in state.rows(
-        f"SELECT table_reference, value FROM group_values WHERE value IS NOT NULL AND position < {MOST_VALUES}"
-    ):
-        add(row["table_reference"], row["value"][:60], VALUE)
+    for table, name in inner_names(state):
+        add(table, name, COLUMN)
+    for table, value in values_of_tables(state, MOST_VALUES):
+        add(table, value[:60], VALUE)
     for text, named in _naming_sentences(objects):
         for table in named:
             add(table, text, SENTENCE)

@@ -23,6 +23,8 @@ from coset.routing.views.details import Width, view_relation
 from coset.routing.views.parts import ViewParts
 from coset.routing.views.text import column_line, other_join_line, table_lines
 from coset.state.names import resolve
+from coset.state.read_model import ReadModel
+from coset.state.relations import relation_of
 
 LEAST_BUDGET = 60
 SHOWN_MEMBERS = 200
@@ -185,20 +187,18 @@ def _values(column: ColumnFacts) -> list[str]:
 
 def _relation(objects: StateObjects, relation: RelationFacts) -> list[Part]:
     with objects.reading() as state:
-        rows = state.rows(
-            "SELECT unmatched_left, unmatched_right, reasons FROM relations WHERE id = $1", [relation.reference]
-        )
-    row = rows[0] if rows else {"unmatched_left": [], "unmatched_right": [], "reasons": []}
+        row = relation_of(state, relation.reference)
     unmatched: list[str] = []
     for side in ("left", "right"):
         hidden = _is_hidden(objects, relation, side)
-        values = [] if hidden else (row[f"unmatched_{side}"] or [])
+        held = () if row is None else row.unmatched_left if side == "left" else row.unmatched_right
+        values = () if hidden else held
         unmatched += [f"{side}: {', '.join(literal(str(value)) for value in values)}"] if values else []
     return [
         ("CONDITION", _joins(objects, [relation])),
         ("COLUMNS", [f"left: {', '.join(relation.left_columns)}", f"right: {', '.join(relation.right_columns)}"]),
         ("WITHOUT A PARTNER", unmatched),
-        ("REASONS", [one_line(str(reason), 300) for reason in row["reasons"] or []]),
+        ("REASONS", [one_line(str(reason), 300) for reason in (row.reasons if row else ())]),
     ]
 
 
@@ -235,12 +235,9 @@ def _written(objects: StateObjects, reference: str) -> list[Part]:
     """What people and dictionaries wrote of it: people first."""
     said = [f"> {line}" for note in objects.notes.get(reference, ()) for line in _wrapped(note)]
     with objects.reading() as state:
-        rows = state.rows(
-            "SELECT kind, title, text, provenance FROM documents WHERE about = $1 AND kind <> 'passage' "
-            "ORDER BY provenance <> 'stated', reference, kind, title",
-            [reference],
-        )
-    written = [line for row in rows for line in [f"{row['kind']} ({row['provenance']})", *_quoted(row["text"] or "")]]
+        rows = [row for row in ReadModel(state).about(reference) if row.kind != "passage"]
+    rows.sort(key=lambda row: row.provenance != "stated")
+    written = [line for row in rows for line in [f"{row.kind} ({row.provenance})", *_quoted(row.text or "")]]
     return [("SAID BY A PERSON", said), ("WRITTEN OF IT", written)]
 
 

@@ -19,7 +19,7 @@ from coset.routing.search.recover import LEAST_BUDGET, Recovered, bounded, recov
 from coset.routing.search.word_index import COMMON
 from coset.routing.views.budgets import RECOVERED
 from coset.routing.views.passages import excerpt
-from coset.state import EvidenceState
+from coset.state import EvidenceState, words_in_state
 
 MOST_WORDS, MOST_FOUND, LETTERS = 12, 60, 300
 MOST_PARTIAL = 12
@@ -29,27 +29,6 @@ MOST_CODES = 12
 SHORT = 4
 """A word of fewer letters counts only where a word of the name begins with it."""
 _WORD = re.compile(r"[^\W_]+")
-HITS = "len(list_filter($1::VARCHAR[], lambda piece: contains({text}, piece)))"
-# A pattern that is the same for all rows is compiled once: words are told apart by blanks, and found as plain pieces.
-WORDS = r"' ' || regexp_replace(lower({text}), '[^\pL\pN]+', ' ', 'g') || ' '"
-# `IsWon` is found by `won` and by `iswon`.
-_SPACED = r"regexp_replace({text}, '(\p{{Ll}}|\d)(\p{{Lu}})', '\1 \2', 'g') || ' ' || {text}"
-_OWN = HITS.format(text=WORDS.format(text=_SPACED.format(text="concat_ws(' ', name, reading)")))
-_WITH_TABLE = HITS.format(text=WORDS.format(text=_SPACED.format(text="concat_ws(' ', of_table, name, reading)")))
-_OBJECTS = (
-    "SELECT reference, name, 'table' AS kind, '' AS type, NULL AS of_table FROM tables UNION ALL "
-    "SELECT c.reference, c.name, 'column', c.type, t.name FROM columns c JOIN tables t "
-    "ON t.reference = c.table_reference UNION ALL "
-    "SELECT p.reference, array_to_string(p.path, ' '), 'path', p.type, t.name FROM paths p JOIN tables t "
-    "ON t.reference = p.table_reference UNION ALL "
-    "SELECT f.reference, f.name, 'facet', f.type, t.name FROM facets f JOIN tables t ON t.reference = f.table_reference"
-)
-_NAMED = (
-    "SELECT o.*, concat_ws(' ', r.name, array_to_string(r.synonyms, ' ')) AS reading "
-    f"FROM ({_OBJECTS}) o LEFT JOIN best_readings r USING (reference)"
-)
-"""Everything that has a name, with its reading: a column by its own and its table's, of which its own must have a
-part."""
 
 
 def search(objects: StateObjects, words: str, budget: int = RECOVERED) -> Recovered:
@@ -84,16 +63,9 @@ def holding(objects: StateObjects, words: str) -> frozenset[str]:
     wanted = _wanted(words)
     hidden = sorted(table.reference for table in objects.tables.values() if table.schema_only)
     with objects.reading() as state:
-        named = state.rows(
-            f"SELECT reference FROM ({_NAMED}) WHERE {_OWN} > 0 AND {_WITH_TABLE} = len($1::VARCHAR[])",
-            [_patterns(wanted)],
-        )
-        held = state.rows(
-            "SELECT DISTINCT column_reference AS reference FROM group_values WHERE lower(trim(value)) = $1 "
-            "AND NOT list_contains($2::VARCHAR[], table_reference)",
-            [words.strip().lower(), hidden],
-        )
-    return frozenset(row["reference"] for row in (*named, *held))
+        named = words_in_state.named_by_all(state, _patterns(wanted))
+        held = words_in_state.columns_with_value(state, words.strip().lower(), hidden)
+    return frozenset((*named, *held))
 
 
 def _wanted(words: str) -> list[str]:
@@ -113,20 +85,16 @@ def _patterns(wanted: list[str]) -> list[str]:
 def _names(state: EvidenceState, wanted: list[str], objects: StateObjects) -> tuple[list[str], list[str], str]:
     """Names that hold all the words; where none does, those that hold some; and the one thing that is meant, where a
     table alone holds all of them, or nothing else does."""
-    rows = state.rows(
-        f"SELECT *, {_WITH_TABLE} AS hits, {_OWN} AS own FROM ({_NAMED}) WHERE own > 0 "
-        f"ORDER BY hits DESC, own DESC, length(name), reference LIMIT {MOST_FOUND}",
-        [_patterns(wanted)],
-    )
-    rows.sort(key=lambda row: _is_copy(objects, row["reference"]))
-    whole = [row for row in rows if row["hits"] == len(wanted)]
+    rows = words_in_state.names(state, _patterns(wanted), MOST_FOUND)
+    rows.sort(key=lambda row: _is_copy(objects, row.reference))
+    whole = [row for row in rows if row.hits == len(wanted)]
     lines = [
-        f"{row['kind']} {one_line(row['reference'], 200)} {row['type'] or ''}".rstrip()
-        + (f" ({one_line(row['reading'], 60)})" if row["reading"] else "")
+        f"{row.kind} {one_line(row.reference, 200)} {row.type or ''}".rstrip()
+        + (f" ({one_line(row.reading, 60)})" if row.reading else "")
         for row in whole or rows
     ]
-    tables = [row["reference"] for row in whole if row["kind"] == "table"]
-    own = tables if len(tables) == 1 else [row["reference"] for row in whole] if len(whole) == 1 else []
+    tables = [row.reference for row in whole if row.kind == "table"]
+    own = tables if len(tables) == 1 else [row.reference for row in whole] if len(whole) == 1 else []
     return (lines, [], own[0] if own else "") if whole else ([], lines[:MOST_PARTIAL], "")
 
 
@@ -137,59 +105,26 @@ def _is_copy(objects: StateObjects, reference: str) -> bool:
 
 def _codes(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[str]:
     """Codes whose labels hold the words."""
-    rows = state.rows(
-        f"SELECT code_reference, code, label, {HITS.format(text=WORDS.format(text='label'))} AS hits FROM code_labels "
-        "WHERE hits > 0 AND NOT list_contains($2::VARCHAR[], coalesce(table_reference, '')) "
-        f"ORDER BY hits DESC, length(label), code_reference, code LIMIT {MOST_CODES}",
-        [[f" {word} " for word in wanted], sorted(hidden)],
-    )
+    rows = words_in_state.codes(state, wanted, sorted(hidden), MOST_CODES)
     return [
-        f"{one_line(row['code_reference'], 200)} = {literal(row['code'], 60)}: {one_line(row['label'], 120)}"
-        for row in rows
+        f"{one_line(row.code_reference, 200)} = {literal(row.code, 60)}: {one_line(row.label, 120)}" for row in rows
     ]
 
 
 def _values(state: EvidenceState, wanted: list[str], phrase: str, hidden: set[str]) -> list[str]:
     """Values of value groups that hold the words as words: whole phrases first, then those with most of them."""
-    rows = state.rows(
-        f"SELECT column_reference, value, count, {HITS.format(text=WORDS.format(text='value'))} AS hits, "
-        "contains(lower(value), $2) AS whole FROM group_values WHERE value IS NOT NULL AND hits > 0 "
-        "AND NOT list_contains($3::VARCHAR[], table_reference) "
-        f"ORDER BY lower(value) = $2 DESC, whole DESC, hits DESC, length(value), column_reference, value "
-        f"LIMIT {MOST_FOUND}",
-        [[f" {word} " for word in wanted], phrase, sorted(hidden)],
-    )
-    personal = {
-        row["reference"]
-        for row in state.rows(
-            "SELECT reference FROM columns WHERE personal IS NOT NULL AND reference IN (SELECT unnest($1::VARCHAR[]))",
-            [[row["column_reference"] for row in rows]],
-        )
-    }
-    return [
-        f"{one_line(row['column_reference'], 200)} = {literal(row['value'], 120)}, {row['count']:,} rows"
-        for row in rows
-        if row["column_reference"] not in personal
-    ]
+    rows = words_in_state.values(state, wanted, phrase, sorted(hidden), MOST_FOUND)
+    return [f"{one_line(row.column_reference, 200)} = {literal(row.value, 120)}, {row.count:,} rows" for row in rows]
 
 
 def _documents(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[str]:
     """Documents that hold the words as words, or are called by them, those with most of them first; where one has
     nearly all, none that has fewer: any one of several stands in half of all prose."""
-    text = WORDS.format(text="concat_ws(' ', reference, title, text)")
-    endings = "['', 's', 'es', 'd', 'ed', 'ing']"
-    whole = f"len(list_filter({endings}, lambda ending: contains(words, ' ' || word || ending || ' '))) > 0"
-    hits = f"len(list_filter($1::VARCHAR[], lambda word: {whole}))"
-    rows = state.rows(
-        f"SELECT reference, title, text, {hits} AS hits FROM (SELECT *, {text} AS words FROM documents) "
-        "WHERE hits > 0 AND NOT list_contains($2::VARCHAR[], coalesce(table_reference, '')) "
-        f"ORDER BY hits DESC, length(text), reference LIMIT {MOST_DOCUMENTS}",
-        [wanted, sorted(hidden)],
-    )
+    rows = words_in_state.documents(state, wanted, sorted(hidden), MOST_DOCUMENTS)
     enough = math.ceil(NEARLY_ALL * len(wanted))
-    rows = [row for row in rows if row["hits"] >= enough] or rows
+    rows = [row for row in rows if row.hits >= enough] or rows
     lines = []
     for row in rows:
-        piece, _ = excerpt(row["text"] or "", set(wanted), (), LETTERS)
-        lines.append(f"{one_line(row['reference'], 200)}: {literal(one_line(piece, LETTERS), LETTERS)}")
+        piece, _ = excerpt(row.text or "", set(wanted), (), LETTERS)
+        lines.append(f"{one_line(row.reference, 200)}: {literal(one_line(piece, LETTERS), LETTERS)}")
     return lines
