@@ -6,6 +6,7 @@ they are found.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coset.state.evidence_state import EvidenceState
@@ -76,6 +77,18 @@ def joins_within(state: EvidenceState, written: str | None = None, least: float 
 def relation_of(state: EvidenceState, id: str) -> RelationRow | None:
     rows = select(state, RelationRow, "SELECT * FROM relations WHERE id = $1", [id])
     return rows[0] if rows else None
+
+
+def joins_between(state: EvidenceState, one: Sequence[str], other: Sequence[str]) -> list[RelationRow]:
+    """The joins between some columns and some others, whichever is left."""
+    return select(
+        state,
+        RelationRow,
+        "SELECT * FROM relations WHERE "
+        "(list_has_any(left_columns, $1::VARCHAR[]) AND list_has_any(right_columns, $2::VARCHAR[]))"
+        " OR (list_has_any(left_columns, $2::VARCHAR[]) AND list_has_any(right_columns, $1::VARCHAR[])) ORDER BY id",
+        [list(one), list(other)],
+    )
 
 
 def across_sources(state: EvidenceState) -> list[RelationRow]:

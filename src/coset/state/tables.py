@@ -382,6 +382,35 @@ def shapes_of_tables(state: EvidenceState) -> list[TableShape]:
     )
 
 
+def facets_of_column(state: EvidenceState, column: str) -> list[FacetRow]:
+    return select(state, FacetRow, "SELECT * FROM facets WHERE column_reference = $1 ORDER BY reference", [column])
+
+
+@dataclass(frozen=True)
+class CalledTable:
+    """A table by a name as SQL writes it; of a member of a family `reference` is the family's."""
+
+    reference: str
+    source: str
+    schema_name: str | None
+    name: str
+    rows: int | None
+
+
+def tables_called(state: EvidenceState, source: str, name: str) -> list[CalledTable]:
+    """The tables, and the members of families, of these names in lower case."""
+    return select(
+        state,
+        CalledTable,
+        "SELECT reference, source, schema_name, name, rows FROM tables "
+        "WHERE lower(source) = $1 AND lower(name) = $2 UNION ALL "
+        "SELECT f.reference, f.source, t.schema_name, list_filter(f.members, lambda m: lower(m) = $2)[1], "
+        "NULL FROM families f JOIN tables t USING (reference) WHERE lower(f.source) = $1 "
+        "AND list_contains(list_transform(f.members, lambda m: lower(m)), $2)",
+        [source, name],
+    )
+
+
 # For people
 
 

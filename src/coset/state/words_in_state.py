@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coset.state.evidence_state import EvidenceState
-from coset.state.queries import select, texts
+from coset.state.queries import fetch, select, texts
 
 _HITS = "len(list_filter($1::VARCHAR[], lambda piece: contains({text}, piece)))"
 # A pattern that is the same for all rows is compiled once: words are told apart by blanks, and found as plain pieces.
@@ -148,4 +148,57 @@ def documents(state: EvidenceState, words: Sequence[str], hidden: Sequence[str],
         "WHERE hits > 0 AND NOT list_contains($2::VARCHAR[], coalesce(table_reference, '')) "
         f"ORDER BY hits DESC, length(text), reference LIMIT {most}",
         [list(words), list(hidden)],
+    )
+
+
+@dataclass(frozen=True)
+class HoldingColumn:
+    table_reference: str
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What holds all of some words, plainly compared."""
+
+    tables: list[str]
+    columns: list[HoldingColumn]
+    values: list[tuple[str, str]]
+    """(column, value)"""
+    documents: list[tuple[str | None, str]]
+    """(title, text), five at most."""
+
+
+def holding_all(state: EvidenceState, words: Sequence[str], most: int) -> Holding:
+    holds = "list_bool_and(list_transform($1::VARCHAR[], lambda w: contains(lower({}), w)))"
+    wanted = [list(words)]
+    values = fetch(
+        state,
+        "SELECT column_reference, value FROM group_values WHERE value IS NOT NULL AND "
+        f"{holds.format('value')} ORDER BY column_reference, position LIMIT {most}",
+        wanted,
+    )
+    written = fetch(
+        state,
+        "SELECT title, text FROM (SELECT reference, title, text FROM documents WHERE kind <> 'file' UNION ALL "
+        "SELECT reference, document || ': ' || array_to_string(title_path, ' / '), text FROM sections) "
+        f"""WHERE text IS NOT NULL AND {holds.format("concat_ws(' ', title, text)")} ORDER BY reference LIMIT 5""",
+        wanted,
+    )
+    return Holding(
+        texts(
+            state,
+            f"SELECT reference FROM tables WHERE {holds.format('reference')} ORDER BY reference LIMIT {most}",
+            wanted,
+        ),
+        select(
+            state,
+            HoldingColumn,
+            f"SELECT table_reference, name, type FROM columns WHERE {holds.format('reference')} "
+            f"ORDER BY reference LIMIT {most}",
+            wanted,
+        ),
+        [(column, value) for column, value in values],
+        [(title, text) for title, text in written],
     )

@@ -22,6 +22,8 @@ from coset.evidence.duplicates import normalised
 from coset.session.query_session import QuerySession
 from coset.sql_text import identifier
 from coset.state import EvidenceState
+from coset.state.read_model import ReadModel
+from coset.state.tables import ColumnRow, DuplicatesRow, TableRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -337,36 +339,34 @@ def clusters_of(rows: int, pairs: LinkedPairs) -> list[int]:
 
 
 def _plan(state: EvidenceState, reference: str, named_by: Sequence[str]) -> _Plan:
-    tables = state.rows("SELECT * FROM tables WHERE reference = $1", [reference])
+    model = ReadModel(state)
+    tables = model.of_tables(TableRow, [reference])
     if not tables:
         raise UserError(f"there is no table '{reference}' in the evidence: `coset sources` lists the tables")
-    table = tables[0]
-    columns = state.rows("SELECT * FROM columns WHERE table_reference = $1 ORDER BY position", [reference])
-    by_name = {row["name"].lower(): row for row in columns}
+    table, columns = tables[0], model.of_tables(ColumnRow, [reference])
+    by_name = {row.name.lower(): row for row in columns}
     if not named_by:
-        signs = state.rows("SELECT columns FROM duplicates WHERE table_reference = $1", [reference])
+        signs = model.of_tables(DuplicatesRow, [reference])
         if not signs:
             raise UserError(
                 f"no duplicates were diagnosed in '{reference}': say which columns name a thing, if some rows are one"
             )
-        named_by = signs[0]["columns"]
+        named_by = signs[0].columns
     missing = [column for column in named_by if column.lower() not in by_name]
     if missing:
-        known = ", ".join(row["name"] for row in columns)
+        known = ", ".join(row.name for row in columns)
         raise UserError(f"'{reference}' has no column '{missing[0]}': it has {known}")
     named = [by_name[column.lower()] for column in named_by]
-    keys = list(table["primary_key"]) or [row["name"] for row in columns if row["is_unique"]][:1]
+    keys = list(table.primary_key) or [row.name for row in columns if row.is_unique][:1]
     # Without a key of its own, a row is told by what names it: equal names then share a cluster, as they must.
-    keys = keys or [row["name"] for row in named]
-    chosen = {row["name"] for row in named} | set(keys)
-    others = [
-        row["name"] for row in columns if row["name"] not in chosen and not row["is_unique"] and _compares(row["type"])
-    ]
-    parts = [part for part in (table["source"], table["schema_name"], table["name"]) if part]
+    keys = keys or [row.name for row in named]
+    chosen = {row.name for row in named} | set(keys)
+    others = [row.name for row in columns if row.name not in chosen and not row.is_unique and _compares(row.type)]
+    parts = [part for part in (table.source, table.schema_name, table.name) if part]
     return _Plan(
         ".".join(identifier(part) for part in parts),
         tuple(keys),
-        tuple((row["name"], row["type"]) for row in named),
+        tuple((row.name, row.type) for row in named),
         tuple(others[:MOST_COLUMNS]),
     )
 

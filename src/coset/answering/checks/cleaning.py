@@ -9,7 +9,6 @@ does such work. Each kind of dirt has one line below.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -17,6 +16,8 @@ from sqlglot.errors import SqlglotError
 from coset.answering.checks.examined import CheckResult, Examined
 from coset.answering.checks.join_counts import counted_joins
 from coset.answering.checks.statement import DIALECT, RANGES, ColumnUse, Node, Statement, columns_of
+from coset.state.read_model import ReadModel
+from coset.state.tables import DiagnosticRow
 
 CLEANING = "cleaning"
 LEAST_SHARE = 0.002
@@ -70,12 +71,8 @@ def check_cleaning(examined: Examined) -> CheckResult:
     if statement is None:
         return CheckResult(CLEANING, "not applicable", "there is no statement that can be read")
     used = {use.reference for use in statement.uses}
-    rows = examined.state.rows(
-        "SELECT column_reference, kind, share, detail, expression, examples FROM diagnostics "
-        "WHERE list_contains($1::VARCHAR[], column_reference) ORDER BY column_reference, kind",
-        [sorted(used)],
-    )
-    rows = [row for row in rows if row["kind"] in KINDS]
+    known = ReadModel(examined.state).of_references(DiagnosticRow, sorted(used))
+    rows = [row for row in known if row.kind in KINDS]
     if not rows:
         return CheckResult(CLEANING, "passed", "no column that is used is known to be dirty")
     whole = _joined_whole(examined)
@@ -83,12 +80,12 @@ def check_cleaning(examined: Examined) -> CheckResult:
     if not found:
         return CheckResult(CLEANING, "passed", "every dirty column is cleaned where it matters")
     said = [
-        f"{row['column_reference']} ({row['kind'].replace('_', ' ')}, {row['share']:.1%}) is used as it is in "
+        f"{row.column_reference} ({row.kind.replace('_', ' ')}, {row.share:.1%}) is used as it is in "
         f"{', '.join(dict.fromkeys(_said(use) for use in uses))}{_hint(row)}"
         for row, uses in found
     ]
     return CheckResult(
-        CLEANING, "doubt", "; ".join(said), tuple(dict.fromkeys(row["column_reference"] for row, _ in found))
+        CLEANING, "doubt", "; ".join(said), tuple(dict.fromkeys(row.column_reference for row, _ in found))
     )
 
 
@@ -114,11 +111,11 @@ def _joined_whole(examined: Examined) -> frozenset[str]:
     )
 
 
-def _uncleaned(statement: Statement, row: dict[str, Any], joined_whole: frozenset[str]) -> list[ColumnUse]:
-    dirt, kind = KINDS[row["kind"]], row["kind"]
-    if row["share"] < LEAST_SHARE or (kind == "date_as_text" and _compares_as_text(row["expression"])):
+def _uncleaned(statement: Statement, row: DiagnosticRow, joined_whole: frozenset[str]) -> list[ColumnUse]:
+    dirt, kind = KINDS[row.kind], row.kind
+    if row.share < LEAST_SHARE or (kind == "date_as_text" and _compares_as_text(row.expression)):
         return []
-    uses = [use for use in statement.uses if use.reference == row["column_reference"]]
+    uses = [use for use in statement.uses if use.reference == row.column_reference]
     if kind in {"null_tokens", "sentinel"} and any(_keeps_out(use) for use in uses):
         return []
     return [
@@ -126,7 +123,7 @@ def _uncleaned(statement: Statement, row: dict[str, Any], joined_whole: frozense
         for use in uses
         if (use.place in dirt.places or (use.aggregate == "count distinct" and "distinct" in dirt.places))
         and not (use.place == "aggregate" and use.aggregate == "count" and kind != "null_tokens")
-        and not is_cleaned(use, dirt, row["expression"])
+        and not is_cleaned(use, dirt, row.expression)
         and not (use.place == "join" and use.reference in joined_whole)
         and not (kind in AT_THE_ENDS and _finds_within(use))
     ]
@@ -209,9 +206,9 @@ def _said(use: ColumnUse) -> str:
     return use.aggregate or names.get(use.place, use.place)
 
 
-def _hint(row: dict[str, Any]) -> str:
-    expression = row["expression"]
-    return f"; clean it with {expression}" if expression and len(expression) <= 400 else f": {row['detail']}"
+def _hint(row: DiagnosticRow) -> str:
+    expression = row.expression
+    return f"; clean it with {expression}" if expression and len(expression) <= 400 else f": {row.detail}"
 
 
 UNITS = "units"
@@ -223,27 +220,24 @@ def check_units(examined: Examined) -> CheckResult:
     if statement is None:
         return CheckResult(UNITS, "not applicable", "there is no statement that can be read")
     used = sorted({use.reference for use in statement.uses})
-    rows = examined.state.rows(
-        "SELECT column_reference, share, detail, expression FROM diagnostics WHERE kind = 'mixed_units' "
-        "AND list_contains($1::VARCHAR[], column_reference) ORDER BY column_reference",
-        [used],
-    )
+    known = ReadModel(examined.state).of_references(DiagnosticRow, used)
+    rows = [row for row in known if row.kind == "mixed_units"]
     dirt = Dirt(MATTERS, ("case",))
     mixed = [
         row
         for row in rows
         if any(
-            use.reference == row["column_reference"]
+            use.reference == row.column_reference
             and use.place in MATTERS
             and use.aggregate != "count"
-            and not is_cleaned(use, dirt, row["expression"])
+            and not is_cleaned(use, dirt, row.expression)
             for use in statement.uses
         )
     ]
     if mixed:
-        said = "; ".join(f"{row['column_reference']}: {row['detail']}" for row in mixed)
+        said = "; ".join(f"{row.column_reference}: {row.detail}" for row in mixed)
         return CheckResult(UNITS, "doubt", f"mixed units are not converted: {said}",
-                           tuple(row["column_reference"] for row in mixed))  # fmt: skip
+                           tuple(row.column_reference for row in mixed))  # fmt: skip
     if rows:
         return CheckResult(UNITS, "passed", "mixed units are converted where it matters")
     return CheckResult(UNITS, "passed", "no column that is used is known to mix units")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from coset.answering.checks.examined import CheckResult, Examined, Outcome
 from coset.answering.checks.join_counts import BlockJoins, JoinCount, Side, counted_joins, outer_aliases, pairs_of
 from coset.answering.checks.statement import aliases_of, columns_of, name_of_aggregate, origins_in, text_of
+from coset.state.relations import RelationRow, joins_between
 
 JOIN_LOSS = "join loss"
 WHOLE = 0.99
@@ -92,21 +92,15 @@ def watched(count: JoinCount) -> tuple[Side, Side]:
 
 def tested_join(examined: Examined, one: tuple[str, ...], other: tuple[str, ...]) -> TestedJoin | None:
     """The best join that the state knows between these columns, as a share of the rows of `one`."""
-    rows = examined.state.rows(
-        "SELECT id, left_columns, right_columns, left_expression, right_expression, left_match, right_match "
-        "FROM relations WHERE "
-        "(list_has_any(left_columns, $1::VARCHAR[]) AND list_has_any(right_columns, $2::VARCHAR[]))"
-        " OR (list_has_any(left_columns, $2::VARCHAR[]) AND list_has_any(right_columns, $1::VARCHAR[])) ORDER BY id",
-        [list(one), list(other)],
-    )
+    rows = joins_between(examined.state, one, other)
     found = [_tested(row, one) for row in rows]
     return max(found, key=lambda each: each.share) if found else None
 
 
-def _tested(row: dict[str, Any], one: tuple[str, ...]) -> TestedJoin:
-    is_left = bool(set(row["left_columns"]) & set(one))
-    condition = f"{row['left_expression'][:300]} = {row['right_expression'][:300]}"
-    return TestedJoin(row["left_match"] if is_left else row["right_match"], condition, row["id"])
+def _tested(row: RelationRow, one: tuple[str, ...]) -> TestedJoin:
+    is_left = bool(set(row.left_columns) & set(one))
+    condition = f"{row.left_expression[:300]} = {row.right_expression[:300]}"
+    return TestedJoin(row.left_match if is_left else row.right_match, condition, row.id)
 
 
 def _by_tested_rates(examined: Examined) -> CheckResult:

@@ -9,12 +9,12 @@ state in which a stage found nothing makes its check not applicable.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from sqlglot import exp
 
 from coset.answering.checks.examined import CheckResult, Examined
 from coset.answering.checks.statement import Statement, columns_read
+from coset.state import documents
 
 COPIES = "copies"
 REPLACED = frozenset({"backup", "staging", "test", "superseded", "extract", "snapshot", "leftover", "year copy"})
@@ -38,33 +38,18 @@ def check_copies(examined: Examined) -> CheckResult:
     if statement is None:
         return CheckResult(COPIES, "not applicable", "there is no statement that can be read")
     read = statement.tables
-    rows = _rows(
-        examined,
-        "copies",
-        "SELECT table_reference, original_reference, kind FROM copies WHERE confidence >= $2 "
-        "AND list_contains($1::VARCHAR[], table_reference) ORDER BY table_reference",
-        [sorted(read), SURE],
-    )
-    if rows is None:
-        return CheckResult(COPIES, "not applicable", "copies were not looked for")
+    rows = [each for each in examined.state.copies() if each.table in read and each.confidence >= SURE]
     found = [
-        row
-        for row in rows
-        if row["original_reference"] not in read
-        and row["kind"] in (REPLACED if row["original_reference"] else WITHOUT_ORIGINAL)
+        row for row in rows if row.original not in read and row.kind in (REPLACED if row.original else WITHOUT_ORIGINAL)
     ]
     if not found:
         return CheckResult(COPIES, "passed", "no table that is read is known to be a copy")
     said = [
-        f"{row['table_reference']} is a {row['kind']}"
-        + (
-            f" of {row['original_reference']}: read that"
-            if row["original_reference"]
-            else " that nothing stands behind"
-        )
+        f"{row.table} is a {row.kind}"
+        + (f" of {row.original}: read that" if row.original else " that nothing stands behind")
         for row in found
     ]
-    return CheckResult(COPIES, "doubt", "; ".join(said), tuple(row["table_reference"] for row in found))
+    return CheckResult(COPIES, "doubt", "; ".join(said), tuple(row.table for row in found))
 
 
 def check_rules(examined: Examined) -> CheckResult:
@@ -73,13 +58,8 @@ def check_rules(examined: Examined) -> CheckResult:
     statement = examined.statement
     if statement is None:
         return CheckResult(RULES, "not applicable", "there is no statement that can be read")
-    rows = _rows(
-        examined,
-        "rules",
-        "SELECT reference, text, about FROM rules WHERE coalesce(status, 'current') = 'current' AND len(about) > 0 "
-        "ORDER BY scope, reference",
-        [],
-    )
+    rows = [row for row in documents.rules(examined.state) if (row.status or "current") == "current" and row.about]
+    rows.sort(key=lambda row: (row.scope, row.reference))
     if not rows:
         return CheckResult(RULES, "not applicable", "no rule in force names a column")
     tables = set(statement.tables)
@@ -87,12 +67,12 @@ def check_rules(examined: Examined) -> CheckResult:
     said: list[str] = []
     references: list[str] = []
     for row in rows:
-        columns = {each for each in row["about"] if _table_of(each, tables) and _chooses_by(each, row["text"])}
+        columns = {each for each in row.about if _table_of(each, tables) and _chooses_by(each, row.text)}
         if columns and not columns & used:
             said.append(
-                f'"{" ".join(row["text"].split())[:200]}" is about {", ".join(sorted(columns)[:3])}, not used here'
+                f'"{" ".join(row.text.split())[:200]}" is about {", ".join(sorted(columns)[:3])}, not used here'
             )
-            references += [row["reference"], *sorted(columns)]
+            references += [row.reference, *sorted(columns)]
     if not said:
         return CheckResult(RULES, "passed", "every rule that names a column of these tables is looked at")
     more = f"; and {len(said) - MOST_TOLD} more" if len(said) > MOST_TOLD else ""
@@ -105,39 +85,29 @@ def check_code_lists(examined: Examined) -> CheckResult:
     if statement is None:
         return CheckResult(CODE_LISTS, "not applicable", "there is no statement that can be read")
     joined = _joined(statement)
-    rows = _rows(
-        examined,
-        "code_lists",
-        "SELECT column_reference, list_reference, condition, status FROM code_lists WHERE confidence >= $2 "
-        "AND list_contains($1::VARCHAR[], column_reference) ORDER BY column_reference, status, list_reference",
-        [sorted({column for column, _ in joined}), SURE],
-    )
+    columns = {column for column, _ in joined}
+    rows = [each for each in examined.state.code_lists() if each.column in columns and each.confidence >= SURE]
+    rows.sort(key=lambda each: (each.column, each.status, each.list))
     if not rows:
         return CheckResult(CODE_LISTS, "not applicable", "no code is decoded that a known list decodes")
     read = set(statement.tables)
     said, references = [], []
     for column, table in sorted(joined):
-        lists = [row for row in rows if row["column_reference"] == column]
-        valid = [row for row in lists if row["status"] != "outdated"]
-        own = [row for row in lists if row["list_reference"] == table]
-        if own and all(row["status"] == "outdated" for row in own):
-            better = f"; {valid[0]['list_reference']} is valid" if valid else ""
+        lists = [row for row in rows if row.column == column]
+        valid = [row for row in lists if row.status != "outdated"]
+        own = [row for row in lists if row.list == table]
+        if own and all(row.status == "outdated" for row in own):
+            better = f"; {valid[0].list} is valid" if valid else ""
             said.append(f"{table} is an outdated list of {column}{better}")
             references += [table, column]
-        elif own and all(row["condition"] for row in own) and table in read:
-            wanted = own[0]["condition"]
+        elif own and all(row.condition for row in own) and table in read:
+            wanted = own[0].condition or ""
             if not _names_of(wanted) & _names_in_conditions(statement):
                 said.append(f"of {table} only rows with {wanted} decode {column}")
                 references += [table, column]
     if not said:
         return CheckResult(CODE_LISTS, "passed", "codes are decoded with valid lists")
     return CheckResult(CODE_LISTS, "doubt", "; ".join(said[:MOST_TOLD]), tuple(dict.fromkeys(references)))
-
-
-def _rows(examined: Examined, table: str, sql: str, values: list[Any]) -> list[dict[str, Any]] | None:
-    """Rows of the state, or None where the stage that fills the table never ran."""
-    there = examined.state.rows("SELECT 1 FROM information_schema.tables WHERE table_name = $1", [table])
-    return examined.state.rows(sql, values) if there else None
 
 
 def _chooses_by(column: str, text: str) -> bool:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coset.environment.families import naming_column, relation_name
+from coset.environment.families import naming_column
 from coset.state import EvidenceState
+from coset.state.read_model import ReadModel
+from coset.state.tables import CalledTable, ColumnRow, TableRow, tables_called
 
 
 @dataclass(frozen=True)
@@ -46,49 +48,27 @@ class TablesOfState:
             return None
         source, name = parts[0].lower(), parts[-1].lower()
         schema = parts[1].lower() if len(parts) == 3 else None
-        plain = self._state.rows(
-            "SELECT reference, source, schema_name, name, rows FROM tables "
-            "WHERE lower(source) = $1 AND lower(name) = $2",
-            [source, name],
-        )
-        members = self._state.rows(
-            "SELECT f.reference, f.source, t.schema_name, list_filter(f.members, lambda m: lower(m) = $2)[1] AS name, "
-            "NULL AS rows FROM families f JOIN tables t USING (reference) WHERE lower(f.source) = $1 "
-            "AND list_contains(list_transform(f.members, lambda m: lower(m)), $2)",
-            [source, name],
-        )
-        families = self._state.rows(
-            "SELECT f.reference, f.source, f.pattern, f.columns, t.schema_name, t.rows FROM families f JOIN tables t "
-            "USING (reference) WHERE lower(f.source) = $1",
-            [source],
-        )
-        whole = [
-            {**row, "name": relation_name(row["pattern"])}
-            for row in families
-            if relation_name(row["pattern"]).lower() == name
-        ]
-        fitting = [
-            row
-            for row in (*plain, *members, *whole)
-            if schema is None
-            or (row["schema_name"] or "main").lower() == schema
-        ]  # fmt: skip
+        found = tables_called(self._state, source, name)
+        families = [each for each in ReadModel(self._state).families.values() if each.source.lower() == source]
+        whole = {each.reference: each for each in families if each.relation.lower() == name}
+        for table in ReadModel(self._state).of_tables(TableRow, whole):
+            family = whole[table.reference]
+            found.append(CalledTable(family.reference, family.source, table.schema_name, family.relation, table.rows))
+        fitting = [row for row in found if schema is None or (row.schema_name or "main").lower() == schema]
         if len(fitting) != 1:
             return None
         row = fitting[0]
-        columns = self._columns_of(row["reference"])
-        if "pattern" in row:
-            told = naming_column(row["pattern"], row["columns"] or ())
+        columns = self._columns_of(row.reference)
+        if row.reference in whole and row.name == whole[row.reference].relation:
+            told = naming_column(whole[row.reference].pattern, whole[row.reference].columns)
             # A relation by the names of tables is kept with the family itself in the place of a column.
-            columns = {told: KnownColumn(row["reference"], told, "VARCHAR"), **columns}
-        return TableOfState(row["reference"], row["source"], row["schema_name"], row["name"], row["rows"], columns)
+            columns = {told: KnownColumn(row.reference, told, "VARCHAR"), **columns}
+        return TableOfState(row.reference, row.source, row.schema_name, row.name, row.rows, columns)
 
     def _columns_of(self, reference: str) -> dict[str, KnownColumn]:
         if reference not in self._columns:
-            rows = self._state.rows(
-                "SELECT reference, name, type FROM columns WHERE table_reference = $1 ORDER BY position", [reference]
-            )
+            rows = ReadModel(self._state).of_tables(ColumnRow, [reference])
             self._columns[reference] = {
-                row["name"].lower(): KnownColumn(row["reference"], row["name"], row["type"]) for row in rows
+                row.name.lower(): KnownColumn(row.reference, row.name, row.type) for row in rows
             }
         return self._columns[reference]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -19,6 +19,8 @@ from coset.answering.checks.examined import CheckResult, Examined
 from coset.answering.checks.join_counts import with_expressions_of
 from coset.answering.checks.result_shape import is_empty
 from coset.answering.checks.statement import Block, Node, aliases_of, columns_of, name_of_aggregate, origins_in, text_of
+from coset.state.read_model import ReadModel
+from coset.state.tables import DuplicatesRow
 
 STORED_VALUES = "stored values"
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -251,13 +253,13 @@ def _entities(examined: Examined) -> list[tuple[str, str]]:
     statement = examined.statement
     if statement is None:
         return []
-    signs = {row["table_reference"]: row for row in examined.state.rows("SELECT * FROM duplicates")}
+    signs = {row.table_reference: row for row in ReadModel(examined.state).all(DuplicatesRow)}
     found = {}
     for block in statement.blocks:
         for alias, table in block.tables.items():
             sign = signs.get(table.reference)
-            if sign is not None and _counts_rows(block, alias) and not _brought_together(block, sign["columns"]):
-                found[table.reference] = str(sign["detail"])
+            if sign is not None and _counts_rows(block, alias) and not _brought_together(block, sign.columns):
+                found[table.reference] = sign.detail
     return sorted(found.items())
 
 
@@ -270,7 +272,7 @@ def _counts_rows(block: Block, alias: str) -> bool:
     )
 
 
-def _brought_together(block: Block, columns: list[str]) -> bool:
+def _brought_together(block: Block, columns: Sequence[str]) -> bool:
     """Whether the block reads a table of clusters, or works on the naming columns before it groups or counts them."""
     for source in block.scope.sources.values():
         if isinstance(source, exp.Table) and source.catalog.lower() == "result":

@@ -8,15 +8,16 @@ relation, no diagnostic: what a plain harness would have, so that the comparison
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 from coset.answering.quoting import cell, one_line
 from coset.environment.families import naming_column, relation_name
 from coset.errors import UserError
 from coset.routing.objects.sql_names import name, table_name
 from coset.routing.views.cost import cost
-from coset.state import EvidenceState
+from coset.state import EvidenceState, words_in_state
 from coset.state.names import resolve
+from coset.state.read_model import ReadModel
+from coset.state.tables import ColumnRow, FamilyRow, SourceRow, TableRow, tables_called
 
 BUDGET = 8_000
 EXAMPLES = 4
@@ -24,28 +25,27 @@ SHARE_OF_COLUMNS = 0.85
 """So much of the budget may go to columns; the rest names the tables for which there was no room."""
 MOST_FOUND = 30
 LONGEST_DOCUMENT = 6_000
-TITLED = "concat_ws(' ', title, text)"
 
 
 def core_text(state: EvidenceState, budget: int | None = None) -> str:
     """The environment in plain words, at most `budget` tokens."""
     budget = budget or BUDGET
     lines = ["SCHEMA. Names are DuckDB SQL and run as written. Quoted values are data."]
-    lines += [_source_line(row) for row in state.rows("SELECT * FROM sources ORDER BY source")]
+    lines += [_source_line(row) for row in ReadModel(state).sources.values()]
     left = budget - sum(cost(line) + 1 for line in lines) - 40
     names = _sql_names(state)
     columns = _columns(state)
     full = left * SHARE_OF_COLUMNS
     bare: list[str] = []
-    for row in state.rows("SELECT * FROM tables ORDER BY reference"):
-        block = _table_lines(row, names[row["reference"]], columns[row["reference"]], state)
+    for row in ReadModel(state).tables.values():
+        block = _table_lines(row, names[row.reference], columns[row.reference], state)
         price = sum(cost(line) + 1 for line in block)
         if price <= full:
             lines += block
             full -= price
             left -= price
         else:
-            bare.append(names[row["reference"]])
+            bare.append(names[row.reference])
     shown = 0
     for written in bare:
         price = cost(f"  {written}") + 1
@@ -82,29 +82,24 @@ def _recovered(state: EvidenceState, what: str) -> list[str]:
             reference = resolve(state, what)
         except UserError:
             return _search(state, what, names)
-    rows = state.rows(
-        "SELECT * FROM tables WHERE reference = $1 OR reference = "
-        "(SELECT table_reference FROM columns WHERE reference = $1) ORDER BY reference",
-        [reference],
-    )
+    model = ReadModel(state)
+    own = model.of_references(ColumnRow, [reference])
+    rows = model.of_tables(TableRow, [reference, *(column.table_reference for column in own)])
     if not rows:
         return _search(state, what, names)
     columns = _columns(state)
     return [
         line
         for row in rows
-        for line in _table_lines(row, names[row["reference"]], columns[row["reference"]], state)
+        for line in _table_lines(row, names[row.reference], columns[row.reference], state)
     ]  # fmt: skip
 
 
 def _family_of(state: EvidenceState, written: str) -> str | None:
     """The family of which a name as SQL writes it (`source.table`) is a member's."""
-    rows = state.rows(
-        "SELECT reference FROM families WHERE lower(source) = $1 "
-        "AND list_contains(list_transform(members, lambda m: lower(m)), $2)",
-        [written.partition(".")[0], written.rpartition(".")[2]],
-    )
-    return str(rows[0]["reference"]) if rows else None
+    found = tables_called(state, written.partition(".")[0], written.rpartition(".")[2])
+    families = ReadModel(state).families
+    return next((each.reference for each in found if each.reference in families), None)
 
 
 def _search(state: EvidenceState, words: str, names: dict[str, str]) -> list[str]:
@@ -112,39 +107,11 @@ def _search(state: EvidenceState, words: str, names: dict[str, str]) -> list[str
     wanted = [word for word in words.lower().split() if word]
     if not wanted:
         raise UserError("say what to recover: a table, a column, or words to search by")
-    holds = "list_bool_and(list_transform($1::VARCHAR[], lambda w: contains(lower({}), w)))"
-    found = [
-        f"TABLE {names[row['reference']]}"
-        for row in state.rows(
-            f"SELECT reference FROM tables WHERE {holds.format('reference')} ORDER BY reference LIMIT {MOST_FOUND}",
-            [wanted],
-        )
-    ]
-    found += [
-        f"COLUMN {names[row['table_reference']]}.{name(row['name'])} {row['type']}"
-        for row in state.rows(
-            f"SELECT table_reference, name, type FROM columns WHERE {holds.format('reference')} "
-            f"ORDER BY reference LIMIT {MOST_FOUND}",
-            [wanted],
-        )
-    ]
-    found += [
-        f"VALUE {cell(row['value'])} in {row['column_reference']}"
-        for row in state.rows(
-            "SELECT column_reference, value FROM group_values WHERE value IS NOT NULL AND "
-            f"{holds.format('value')} ORDER BY column_reference, position LIMIT {MOST_FOUND}",
-            [wanted],
-        )
-    ]
-    found += [
-        f"DOCUMENT {cell(row['title'] or '')}: {cell(row['text'], LONGEST_DOCUMENT)}"
-        for row in state.rows(
-            "SELECT title, text FROM (SELECT reference, title, text FROM documents WHERE kind <> 'file' UNION ALL "
-            "SELECT reference, document || ': ' || array_to_string(title_path, ' / '), text FROM sections) "
-            f"WHERE text IS NOT NULL AND {holds.format(TITLED)} ORDER BY reference LIMIT 5",
-            [wanted],
-        )
-    ]
+    holding = words_in_state.holding_all(state, wanted, MOST_FOUND)
+    found = [f"TABLE {names[table]}" for table in holding.tables]
+    found += [f"COLUMN {names[each.table_reference]}.{name(each.name)} {each.type}" for each in holding.columns]
+    found += [f"VALUE {cell(value)} in {column}" for column, value in holding.values]
+    found += [f"DOCUMENT {cell(title or '')}: {cell(text, LONGEST_DOCUMENT)}" for title, text in holding.documents]
     if not found:
         raise UserError(
             f"no name, value or document holds '{one_line(words, 60)}': search by one word, or look with sql"
@@ -152,63 +119,60 @@ def _search(state: EvidenceState, words: str, names: dict[str, str]) -> list[str
     return found
 
 
-def _source_line(row: dict[str, Any]) -> str:
-    said = f": {cell(row['description'], 300)}" if row["description"] else ""
-    problem = f"; NOT REACHABLE: {one_line(row['problem'], 120)}" if row["problem"] else ""
-    return f"SOURCE {row['source']} ({row['kind']}){said}{problem}"
+def _source_line(row: SourceRow) -> str:
+    said = f": {cell(row.description, 300)}" if row.description else ""
+    problem = f"; NOT REACHABLE: {one_line(row.problem, 120)}" if row.problem else ""
+    return f"SOURCE {row.source} ({row.kind}){said}{problem}"
 
 
-def _table_lines(row: dict[str, Any], written: str, columns: list[dict[str, Any]], state: EvidenceState) -> list[str]:
-    facts = [f"{row['rows']:,} rows"] if row["rows"] is not None else []
-    facts += [cell(row["comment"], 200)] if row["comment"] else []
-    facts += [f"key {', '.join(map(name, row['primary_key']))}"] if row["primary_key"] else []
-    facts += [f"cannot be read: {one_line(row['problem'], 120)}"] if row["problem"] else []
-    family = state.rows("SELECT pattern, columns, len(members) AS count, members[:3] AS first FROM families WHERE "
-                        "reference = $1", [row["reference"]]) if row["family"] else []  # fmt: skip
+def _table_lines(row: TableRow, written: str, columns: list[ColumnRow], state: EvidenceState) -> list[str]:
+    facts = [f"{row.rows:,} rows"] if row.rows is not None else []
+    facts += [cell(row.comment, 200)] if row.comment else []
+    facts += [f"key {', '.join(map(name, row.primary_key))}"] if row.primary_key else []
+    facts += [f"cannot be read: {one_line(row.problem, 120)}"] if row.problem else []
     lines = []
-    for each in family:
-        told = naming_column(each["pattern"], each["columns"] or ())
-        facts.append(f"{each['count']:,} tables of one shape, read as one")
-        lines.append(f"  {name(told)} VARCHAR | says which: {', '.join(cell(member) for member in each['first'])}, ...")
+    for each in ReadModel(state).of_tables(FamilyRow, [row.reference]) if row.family else ():
+        told = naming_column(each.pattern, each.columns)
+        facts.append(f"{len(each.members):,} tables of one shape, read as one")
+        lines.append(
+            f"  {name(told)} VARCHAR | says which: {', '.join(cell(member) for member in each.members[:3])}, ..."
+        )
     return [f"TABLE {written}" + "".join(f" | {fact}" for fact in facts), *lines, *map(_column_line, columns)]
 
 
-def _column_line(row: dict[str, Any]) -> str:
+def _column_line(row: ColumnRow) -> str:
     facts = []
-    if row["distinct_values"] is not None:
-        facts.append(f"{row['distinct_values']:,} distinct")
-    if row["nulls"]:
-        facts.append(f"{row['nulls']:.0%} null")
-    if row["mean"] is not None and row["minimum"] is not None:
-        facts.append(f"{one_line(row['minimum'], 40)} to {one_line(row['maximum'], 40)}")
-    elif row["examples"]:
-        facts.append(", ".join(cell(value, 40) for value in row["examples"][:EXAMPLES]))
-    facts += [cell(row["comment"], 160)] if row["comment"] else []
-    return f"  {name(row['name'])} {row['type']}" + "".join(f" | {fact}" for fact in facts)
+    if row.distinct_values is not None:
+        facts.append(f"{row.distinct_values:,} distinct")
+    if row.nulls:
+        facts.append(f"{row.nulls:.0%} null")
+    if row.mean is not None and row.minimum is not None:
+        facts.append(f"{one_line(row.minimum, 40)} to {one_line(row.maximum or '', 40)}")
+    elif row.examples:
+        facts.append(", ".join(cell(value, 40) for value in row.examples[:EXAMPLES]))
+    facts += [cell(row.comment, 160)] if row.comment else []
+    return f"  {name(row.name)} {row.type}" + "".join(f" | {fact}" for fact in facts)
 
 
-def _columns(state: EvidenceState) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in state.rows(
-        "SELECT table_reference, name, type, comment, nulls, distinct_values, mean, minimum, maximum, examples "
-        "FROM columns ORDER BY table_reference, position"
-    ):
-        found[row["table_reference"]].append(row)
+def _columns(state: EvidenceState) -> dict[str, list[ColumnRow]]:
+    found: dict[str, list[ColumnRow]] = defaultdict(list)
+    for row in ReadModel(state).columns.values():
+        found[row.table_reference].append(row)
     return found
 
 
 def _sql_names(state: EvidenceState) -> dict[str, str]:
     """What to write after FROM for each table: without its schema where the source has only one; for a family the
     relation over all its members."""
-    rows = state.rows("SELECT reference, source, schema_name, name, family FROM tables ORDER BY reference")
+    rows = ReadModel(state).tables.values()
     schemas: dict[str, set[str | None]] = defaultdict(set)
     for row in rows:
-        schemas[row["source"]].add(row["schema_name"])
+        schemas[row.source].add(row.schema_name)
     return {
-        row["reference"]: table_name(
-            row["source"],
-            None if len(schemas[row["source"]]) == 1 else row["schema_name"],
-            relation_name(row["name"]) if row["family"] else row["name"],
+        row.reference: table_name(
+            row.source,
+            None if len(schemas[row.source]) == 1 else row.schema_name,
+            relation_name(row.name) if row.family else row.name,
         )
         for row in rows
     }

@@ -16,6 +16,7 @@ from coset.errors import CosetError
 from coset.session.query_session import QuerySession
 from coset.sql_text import identifier, literal
 from coset.state import EvidenceState
+from coset.state.tables import facets_of_column
 
 MOST_PATTERNS = 24
 LEAST_COMMON = 3
@@ -144,11 +145,8 @@ class KeptExpression:
 
 def facet_candidates(state: EvidenceState, column_reference: str) -> tuple[Candidate, ...]:
     """What the state already knows how to read out of a column."""
-    rows = state.rows(
-        "SELECT expression FROM facets WHERE column_reference = $1 ORDER BY coverage DESC, reference",
-        [column_reference],
-    )
-    return tuple(Candidate(row["expression"], "facet") for row in rows)
+    facets = facets_of_column(state, column_reference)
+    return tuple(Candidate(each.expression, "facet") for each in sorted(facets, key=lambda each: -each.coverage))
 
 
 def pattern_candidate(pattern: Any, column: str) -> Candidate | None:
