@@ -27,8 +27,8 @@ from typing import Any
 
 from coset.answering.answer import Answer
 from coset.answering.ask import AskOptions
-from coset.answering.run_store import ask_and_keep
 from coset.answering.models.client import Limits, Retries
+from coset.answering.run_store import ask_and_keep
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
 
@@ -53,7 +53,7 @@ class Asked:
 
 def check_of(truth: Path) -> Any:
     described = importlib.util.spec_from_file_location("check", truth / "check.py")
-    assert described is not None and described.loader is not None  # noqa: S101
+    assert described is not None and described.loader is not None
     module = importlib.util.module_from_spec(described)
     described.loader.exec_module(module)
     return module.check
@@ -151,7 +151,7 @@ def judged(check: Any, mode: str, question: dict[str, Any], answer: Answer | Non
 def questions(given: argparse.Namespace) -> list[dict[str, Any]]:
     known = {each["id"]: each for each in json.loads((given.truth / "questions.json").read_text(encoding="utf-8"))}
     if given.draw:
-        names = random.Random(given.seed).sample(sorted(known), given.draw)  # noqa: S311
+        names = random.Random(given.seed).sample(sorted(known), given.draw)
     else:
         names = given.questions.split(",") if given.questions else sorted(known)
     return [known[name] for name in names]

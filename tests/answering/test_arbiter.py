@@ -133,11 +133,14 @@ def test_a_competitor_in_words_and_a_second_reference_are_kept():
     assert field.rejected == "the net total, which has tax"
 
 
-def test_what_is_opened_comes_in_the_second_request_of_the_same_conversation():
+def test_what_is_opened_comes_in_the_second_request_with_the_same_beginning():
     class Opening(Evidence):
-        def open(self, wanted: Sequence[str], budget: int = 0) -> str:
+        def open(self, wanted: Sequence[str], budget: int = 0) -> tuple[list[str], str]:
             self.view = replace(self.view, directory=(DirectoryEntry("hr/salaries", "hr.salaries"),))
-            return f"TABLE hr.salaries, opened for {', '.join(wanted)}"
+            return ["hr/salaries"], "pay: NOTHING FOUND"
+
+        def focus(self, named: Sequence[str], budget: int = 0) -> str:
+            return f"TABLE hr.salaries, opened for {', '.join(named)}"
 
     sql = "SELECT sum(pay) FROM hr.salaries"
     with Wire(
@@ -145,8 +148,10 @@ def test_what_is_opened_comes_in_the_second_request_of_the_same_conversation():
     ) as wire:
         found = decide(wire, Opening(VIEW))
     first, second = (request["messages"] for request in wire.requests)
-    assert second[: len(first)] == first, "both requests share what a provider can cache"
-    assert "opened for hr.salaries, pay" in second[-1]["content"]
+    shared = first[1]["content"].partition("</data>")[0]
+    assert second[0] == first[0] and second[1]["content"].startswith(shared), "what a provider can cache"
+    assert "opened for hr/salaries" in second[1]["content"] and "pay: NOTHING FOUND" in second[1]["content"]
+    assert len(second) == 2 and "FOUND IN THE DATA" not in second[1]["content"], "nothing else of the first request"
     assert found.opened == ("hr.salaries", "pay") and found.requests == 2
     assert found.records is not None and found.records.queries[0].sql == sql
 

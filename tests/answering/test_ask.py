@@ -15,6 +15,7 @@ import pytest
 
 from answering.small_company import CUSTOMERS, HandRouter, comprehended, copied, make
 from answering.wire_servers import Fail, Say, Wire, call
+from coset.answering.arbiter.draft import OWN
 from coset.answering.ask import AskOptions, ask
 from coset.answering.audit import Runs, replay
 from coset.answering.models.choices import ModelFailed
@@ -50,6 +51,9 @@ def records(sql: str = "", *entries: dict[str, Any], **more: Any) -> Say:
     return call("records", shape=shape, records=[*listed, *entries], **({"sql": sql} if sql else {}), **more)
 
 
+STANDS = call("records", shape={"meaning": "customers in Bern", "form": "value", "columns": ["n"]}, sure=True)
+
+
 def test_core_mode_gives_the_plain_schema_and_no_roles_or_records(environment: Environment):
     with Wire(call("sql", query=COUNT), DONE) as wire:
         answer = ask(QUESTION, environment, core(wire))
@@ -70,14 +74,14 @@ def test_recover_in_core_mode_finds_tables_words_and_nothing(environment: Enviro
     assert "Chur" in told[1] and "crm/customers.city" in told[1] and told[2].startswith('{"error":"no name')
 
 
-def test_learned_mode_ends_after_one_step_when_the_arbiter_wrote_the_statement(environment: Environment):
-    with Wire(records(COUNT), DONE) as wire:
+def test_learned_mode_ends_after_one_step_of_the_agent_when_the_arbiter_wrote_the_statement(environment: Environment):
+    with Wire(records(COUNT), records(COUNT), DONE) as wire:
         answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
     assert (answer.text, answer.rows, answer.mode) == ("20", ((20,),), "learned")
-    assert [step.step for step in answer.steps] == ["arbiter 1", "agent 1"]
+    assert [step.step for step in answer.steps] == ["arbiter 1", "arbiter 2", "agent 1"]
     assert answer.shape is not None and answer.shape.form == "value"
     assert "crm/customers.city" in answer.references
-    opening = wire.requests[1]["messages"][1]["content"]
+    opening = wire.requests[2]["messages"][1]["content"]
     assert "R1 shape" in opening and "result_1: 1 row" in opening
     # The last thing it reads: the result is there, answer.
     assert 'call `answer` now, with results ["result_1"]' in opening.partition(QUESTION)[2]
@@ -99,11 +103,9 @@ CITIES = "SELECT city FROM crm.customers GROUP BY city ORDER BY count(*) DESC LI
 @pytest.mark.parametrize(
     ("sql", "entry", "why"),
     [
-        ("SELECT name FROM crm.customers WHERE city = 'Nowhere'", None, "no rows"),
         ("SELECT count(*) AS n FROM crm.customers WHERE city = 'Nowhere'", None, "a count of nothing"),
         ("SELECT max(city) AS n FROM crm.customers WHERE city = 'Nowhere'", None, "an aggregate of nothing"),
         (CITIES, None, "a tie that the limit cuts in two"),
-        (COUNT, {"kind": "extract", "references": ["crm.customers.name"], "options": ["year"]}, "a text to read"),
         (
             COUNT,
             {"kind": "check", "about": "must be none void", "sql": "SELECT 3 AS void"},
@@ -111,12 +113,40 @@ CITIES = "SELECT city FROM crm.customers GROUP BY city ORDER BY count(*) DESC LI
         ),
     ],
 )
-def test_what_leaves_something_to_decide_is_for_the_agent(
+def test_what_leaves_something_to_decide_comes_back_to_the_arbiter_once(
+    environment: Environment, sql: str, entry: dict[str, Any] | None, why: str
+):
+    with Wire(records(sql, *([entry] if entry else []), sure=True), STANDS) as wire:
+        answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
+    assert [step.step for step in answer.steps] == ["arbiter 1", "arbiter 2"], why
+    assert answer.sql == (sql,) and answer.confidence < 0.9, "it stands, with what was found"
+    told = wire.requests[1]["messages"][1]["content"]
+    assert "Your statement ran" in told and "result_1" in told, why
+
+
+@pytest.mark.parametrize(
+    ("sql", "entry", "why"),
+    [
+        ("SELECT name FROM crm.customers WHERE city = 'Nowhere'", None, "no rows"),
+        (COUNT, {"kind": "extract", "references": ["crm.customers.name"], "options": ["year"]}, "a text to read"),
+    ],
+)
+def test_what_no_statement_settles_is_for_the_agent(
     environment: Environment, sql: str, entry: dict[str, Any] | None, why: str
 ):
     with Wire(records(sql, *([entry] if entry else []), sure=True), call("sql", query=f"{COUNT} --"), DONE) as wire:
         answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
     assert [step.step for step in answer.steps][:2] == ["arbiter 1", "agent 1"], why
+
+
+def test_what_all_requests_of_a_run_share_stands_first(environment: Environment):
+    with Wire(records(COUNT), records(COUNT), DONE) as wire:
+        ask(QUESTION, environment, learned(wire), router=HandRouter())
+    first, second = (request["messages"] for request in wire.requests[:2])
+    assert first[0] == second[0] and wire.requests[0]["tools"] == wire.requests[1]["tools"]
+    begins = second[1]["content"].partition("</data>")[0]
+    assert "EVIDENCE VIEW" in begins and first[1]["content"].startswith(begins), "the same letters, for a cache"
+    assert "DIRECTORY" not in second[1]["content"], "the second request shows only what was named"
 
 
 class NullsRouter(HandRouter):
@@ -143,7 +173,7 @@ def test_nulls_that_the_arbiter_was_shown_need_no_second_look_but_travel_with_th
     comprehend(environment, Settings(spread=here), stages=EVIDENCE)
     shape = {"meaning": "mean rating", "form": "value", "columns": ["mean"]}
     mean = call("records", shape=shape, sql="SELECT avg(rating) AS mean FROM crm.customers", sure=True)
-    with Wire(mean, call("answer", text="3", results=["result_1"], confidence=0.9)) as wire:
+    with Wire(mean, call("records", shape=shape, sure=True)) as wire:
         answer = ask("What is the mean rating of customers?", environment, learned(wire), router=NullsRouter(nulls))
     assert answer.rows == ((3.0,),) and len(wire.requests) == requests
     assert {check.name: check.outcome for check in answer.checks}["nulls"] == "doubt"
@@ -168,10 +198,18 @@ def test_what_the_arbiter_misses_is_searched_for_before_the_agent_is_asked(envir
     assert answer.confidence == 0 and len(answer.steps) == 2
 
 
-def test_an_arbiter_that_is_not_sure_leaves_the_answer_to_the_agent(environment: Environment):
-    with Wire(records(COUNT), DONE) as wire:
+def test_an_arbiter_that_stays_unsure_leaves_the_answer_to_the_agent(environment: Environment):
+    with Wire(records(COUNT), records(COUNT), DONE) as wire:
         answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
-    assert [step.step for step in answer.steps] == ["arbiter 1", "agent 1"]
+    assert [step.step for step in answer.steps] == ["arbiter 1", "arbiter 2", "agent 1"]
+
+
+def test_a_check_of_the_arbiter_that_passes_says_so_with_the_answer(environment: Environment):
+    none = {"kind": "check", "about": "must have a city", "sql": "SELECT * FROM crm.customers WHERE city IS NULL"}
+    with Wire(records(COUNT, none, sure=True)) as wire:
+        answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
+    assert [check.detail for check in answer.checks if check.name == OWN] == ["must have a city: 0 rows"]
+    assert answer.confidence == 0.9 and len(wire.requests) == 1
 
 
 def test_a_check_of_the_arbiter_that_finds_nothing_keeps_the_answer_settled(environment: Environment):
@@ -183,13 +221,11 @@ def test_a_check_of_the_arbiter_that_finds_nothing_keeps_the_answer_settled(envi
 
 def test_a_prepared_statement_with_too_many_rows_is_told_to_be_in_doubt(environment: Environment):
     two = f"{COUNT} UNION ALL SELECT 7"
-    with Wire(
-        records(two, sure=True), call("sql", query=COUNT), call("answer", text="20", results=["result_2"])
-    ) as wire:
+    with Wire(records(two, sure=True), records(COUNT, sure=True)) as wire:
         answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
-    opening = wire.requests[1]["messages"][1]["content"]
-    assert "shape, failed: one value was pinned, but the statement gives 2 rows" in opening
-    assert "the checks found something" in opening and answer.rows == ((20,),)
+    told = wire.requests[1]["messages"][1]["content"]
+    assert "shape, failed: one value was pinned, but the statement gives 2 rows" in told
+    assert answer.rows == ((20,),) and answer.confidence == 0.9
 
 
 JOINED = "SELECT {} FROM shop.orders o JOIN crm.customers c ON {} = c.customer_id"

@@ -53,10 +53,16 @@ def test_a_question_is_answered_by_one_request(environment: Environment, model: 
 def test_an_agent_goes_on_with_tools(environment: Environment, model: str, monkeypatch: pytest.MonkeyPatch):
     two = Say(calls=[("calc", {"expression": "2 * 10"}), ("recover", {"what": "crm.customers"})])
     done = call("answer", text="20", results=["result_1"], confidence=0.9)
-    with Wire(call("records", **RECORDS), two, done) as wire:
+    unsure = call("records", **RECORDS)
+    with Wire(unsure, unsure, two, done) as wire:
         answer = ask(QUESTION, environment, options(wire, model, monkeypatch), router=HandRouter())
-    assert answer.text == "20" and [step.step for step in answer.steps] == ["arbiter 1", "agent 1", "agent 2"]
-    assert "customer_id" in wire.prompts()[2]  # What was recovered went back to the model.
+    assert answer.text == "20" and [step.step for step in answer.steps] == [
+        "arbiter 1",
+        "arbiter 2",
+        "agent 1",
+        "agent 2",
+    ]
+    assert "customer_id" in wire.prompts()[3]  # What was recovered went back to the model.
 
 
 def test_a_wrong_key_is_told_and_the_run_is_kept(environment: Environment, model: str, monkeypatch: pytest.MonkeyPatch):
@@ -72,13 +78,13 @@ def test_a_provider_that_goes_down_after_the_arbiter_leaves_a_run_that_goes_on_f
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ):
     down = pytest.raises(ModelFailed, match="coset run 1 --resume")
-    with Wire(call("records", **RECORDS), Fail(503)) as wire, down:
+    with Wire(call("records", **RECORDS), call("records", **RECORDS), Fail(503)) as wire, down:
         ask_and_keep(QUESTION, environment, options(wire, "endpoint", monkeypatch))
     with Wire(call("answer", text="20", results=["result_1"], confidence=0.9)) as wire:
         answer, number = go_on(1, environment, options(wire, "endpoint", monkeypatch))
     # Neither the arbiter nor its statement is asked for again: both are in the conversation that was kept.
     assert (number, answer.text, len(wire.requests)) == (1, "20", 1) and "R1 shape" in wire.prompts()[0]
-    assert [step.step for step in answer.steps] == ["arbiter 1", "agent 1"] and answer.rows == ((20,),)
+    assert [step.step for step in answer.steps] == ["arbiter 1", "arbiter 2", "agent 1"] and answer.rows == ((20,),)
 
 
 def test_the_run_command_goes_on_by_itself_and_prints_the_answer(

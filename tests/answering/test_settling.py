@@ -110,12 +110,14 @@ def test_an_opened_table_is_shown_to_the_arbiter_and_to_the_agent(environment: E
         environment,
         call("records", shape=SHAPE, open=["shop.orders", "zebra stripes"]),
         call("records", shape=SHAPE, sql=sql),
+        call("records", shape=SHAPE, sql=sql),
         call("answer", text="", results=["result_1"]),
     )
-    assert [step.step for step in answer.steps] == ["arbiter 1", "arbiter 2", "agent 1"] and answer.rows == ((100,),)
+    steps = ["arbiter 1", "arbiter 2", "arbiter 3", "agent 1"]
+    assert [step.step for step in answer.steps] == steps and answer.rows == ((100,),)
     opened = wire.requests[1]["messages"][-1]["content"]
     assert "shop.orders" in opened and "status" in opened and "NOTHING FOUND" in opened
-    agent = wire.requests[2]["messages"][1]["content"]
+    agent = wire.requests[3]["messages"][1]["content"]
     assert "status" in agent and "Searched for in vain: zebra stripes" in agent
 
 

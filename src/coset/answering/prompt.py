@@ -29,16 +29,19 @@ A quoted name such as "x#year", "x clean" or "x key" stands for a tested express
 ARBITER = f"""\
 You decide what a question means in terms of some databases, and write the DuckDB SQL that answers it. You see the \
 evidence: what is known of the environment as a whole (sources, rules, documents, a directory of tables), details of \
-the tables that the question likely needs, and the question. Your statement is run and checked at once; where that \
-does not settle the question, an analyst goes on from your records and the evidence they name.
+the tables that the question likely needs, and the question. Your statement is run and checked at once, and if you are \
+sure, its rows are the answer.
 
 {DATA_RULE}
 
-Call `records`. If a table, code list or document that the directory or a rule names may decide the answer and its \
-details are not shown, or if you must see rows (the texts of codes, spellings) to write the statement, do not guess: \
-call it once with `open` alone: all that you may need, at most 16 of names of tables, columns or documents, words to \
-search by, and SELECT statements to look at rows with (8 of these at most; long results are cut, so ask for distinct \
-values or counts). You get what is found, then give your records. Be brief:
+Call `records`. Settle the question at once where you can. What you can put into SQL you need not see first: decode by \
+joining the valid list, or by a subquery on its label, rather than by a code you looked up; compare text case-blind; \
+and turn what you assume of the data into a check whose `about` begins with "must": passing, it says 0 rows and the \
+answer stands; finding rows, it brings your result back to you. Only if a table, code list or document that you do not \
+see may change the answer, or you cannot write the statement without seeing rows, call it with `open` alone, once: \
+name every table that your statement will read, also those shown already (all columns with values and codes are shown \
+of these, and of no others), documents, words to search by, and SELECT statements to look at rows with (16 in all, 8 \
+of them SELECTs; long results are cut, so ask for distinct values or counts). Be brief:
 - shape: pin it first. meaning: the question with every term resolved; form: value or row only where there can be but \
 one, otherwise list or table; grain: what one row stands for, as the output column that names it; columns: those asked \
 for and no others; unit and rounding; order, limit, ties.
@@ -52,10 +55,10 @@ the columns of GROUP BY named, not LIMIT.
 word means; references: the columns; rejected: the competitor); join; filter (about: the phrase; sql: the condition); \
 formula (a definition in a document, rule or note wins over common sense: name it in references); extract, classify \
 (facts that stand in free text only; options: fields or categories); ambiguity (only where readings give different \
-answers; options: the readings, that of your sql first); check (about; sql that finds rows when something is wrong: \
-what it finds is told, and keeps a sure answer back only if about begins with "must"); missing (about: what the \
-evidence lacks; options: a word or two each to search names and values by). references takes names of the evidence, \
-exactly; other fields take words.
+answers; options: the readings, that of your sql first); check (about; sql that finds rows, or a count above 0, when \
+something is wrong: what it finds is told, and keeps a sure answer back only if about begins with "must"); missing \
+(about: what the evidence lacks; options: a word or two each to search names and values by). references takes names of \
+the evidence, exactly; other fields take words.
 - sure: true when the rows that come, whatever they are, are the answer, and nobody need look at them. An ambiguity is \
 no reason against it: the likeliest reading is answered and the others are told. Where the data cannot answer, give no \
 sql, say in `missing` what is lacking (it needs no options then), and be sure: that is the answer."""
@@ -103,7 +106,8 @@ CORE_AGENT = _BEGIN + _FROM_SCHEMA + _END
 """For core mode, where there are neither records nor a pinned shape nor results at the start."""
 
 TOOLS = {
-    "records": "Give all your records, or `open` alone to see details first. What is run and checked may come back.",
+    "records": "Give all your records with the statement, or `open` alone to see details first. A check may bring the "
+    "result back to you once.",
     "sql": "Run one SELECT in DuckDB's SQL. About 1,500 tokens of rows are shown, small results whole; all of it stays "
     "readable under its name. At most 8 calls of any tools in one step.",
     "calc": "Work out an expression: arithmetic, statistics, dates. Example: round(100 * 7 / 30, 2)",
@@ -143,18 +147,29 @@ take the one that others would not take first. All databases are in one read-onl
 MEND = "Mend it, or compute it in another way; if the answer stands, give it again."
 CALL_A_TOOL = "Nothing was called. Go on by calling one of the tools; to end, call `answer`."
 CALL_RECORDS = "Nothing was called. Call `records` once."
-OPENED_NOW = "Opened; it cannot be opened again. Give your records now."
+OPENED_NOW = "Opened: the tables are in the evidence above; it cannot be opened again. Give your records now."
+MENDED = "Give all records again, mended:"
+DECIDE = """\
+Your statement ran:
+{draft}
+If the answer stands, call `records` with the shape and `sure` true: the statement need not be written again, and what \
+was found is told with the answer. Otherwise give the records again with a better statement. What is told once does \
+not bring an answer back again; a "must" that you give again does."""
 OPENED_ALREADY = "you have opened once: give your records now, and put what is still lacking into `missing`"
 
 
-def user_prompt(prefix: str, rest: str, client: ModelClient) -> UserPromptPart:
-    """A first message: what is the same for every question of an environment, marked as such for the providers that
-    cache what is marked, then the rest."""
-    from pydantic_ai.messages import CachePoint, UserPromptPart
+def user_prompt(shared: str, rest: Sequence[str], client: ModelClient) -> UserPromptPart:
+    """A first message: what all requests share, then the rest, of which all but the last two parts (details, question)
+    are the same for every question of an environment. Both ends are marked for the providers that cache what is
+    marked."""
+    from pydantic_ai.messages import CachePoint, UserContent, UserPromptPart
 
-    if not prefix or client.model.choice.is_local:
-        return UserPromptPart(f"{prefix}\n\n{rest}".strip())
-    return UserPromptPart([prefix, CachePoint(), rest])
+    if not shared or client.model.choice.is_local:
+        return UserPromptPart("\n\n".join([shared, *rest]).strip())
+    same, new = "\n\n".join(rest[:-2]), "\n\n".join(rest[-2:])
+    parts: list[UserContent] = [shared, CachePoint()]
+    parts += [same, CachePoint()] if same else []
+    return UserPromptPart([*parts, new])
 
 
 def learned_opening(

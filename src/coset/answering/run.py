@@ -106,6 +106,8 @@ class Start:
     left_out: frozenset[str] = frozenset()
     """Tools that are of no use here."""
     settled: Proposal | None = None
+    own: tuple[CheckResult, ...] = ()
+    """What the arbiter's own checks said of its statement."""
 
 
 class QuestionRun:
@@ -131,6 +133,7 @@ class QuestionRun:
         self.computed: list[Any] = []
         self.recover = LearnedRecover(environment)
         self.evidence: Evidence | None = None
+        self.verification = Verification(environment, session, self.results, recorder, computed=self.computed)
 
     async def answer(self, checkpoint: Checkpoint | None = None) -> Answer:
         self.client = await self._client(self.choices.agent)
@@ -163,7 +166,7 @@ class QuestionRun:
         self.recorder.step("view", {"text": schema, "mode": "core"})
         return schema
 
-    # Arbiter and draft: the answer itself, or what an agent needs to go on.
+    # Arbiter: the answer itself, or what an agent needs to go on.
 
     async def _arbitrated(self, evidence: Evidence) -> Start:
         routed = {"environment": evidence.view.environment, "matched": evidence.view.matched}
@@ -172,7 +175,7 @@ class QuestionRun:
             opening = learned_opening(self.question, f"{evidence.text()}\n{self._schema()}", None)
             return Start(self._checks(None), opened_with(opening, AGENT))
         arbiter = await self._client(self.choices.arbiter)
-        found = await arbitrate(self.question, evidence, arbiter, self.statements)
+        found = await arbitrate(self.question, evidence, arbiter, self.statements, self._looked_at)
         records, view = found.records, evidence.view
         checks = self._checks(records)
         if records is None:
@@ -182,12 +185,12 @@ class QuestionRun:
         cited = records.cited.union(*(read_by(query.sql, view) for query in records.queries))
         if none := unanswerable(records, view.references, self.recover.holding, self.recorder):
             return Start(checks, records=records, cited=cited, settled=none)
-        can_ask = self.options.ask_user is not None
-        draft = run_draft(records, view, self.statements, checks.verification, self.recorder, can_ask)
+        draft = found.draft or self._looked_at(records, False)
+        own = draft.own if draft is not None else ()
         if draft is not None and draft.settled is not None:
             other = await checks.cross_check(draft.settled) if checks.cross_check is not None else []
             if not other:
-                return Start(checks, records=records, cited=cited, settled=draft.settled)
+                return Start(checks, records=records, cited=cited, settled=draft.settled, own=own)
             draft = draft.doubted(other)
         has_rows = draft is not None and bool(draft.name)
         opening = learned_opening(
@@ -200,7 +203,14 @@ class QuestionRun:
             evidence.in_vain,
         )
         left_out = _left_out(records, draft) if draft is not None and has_rows else frozenset()
-        return Start(checks, opened_with(opening, AGENT), records, cited, left_out=left_out)
+        return Start(checks, opened_with(opening, AGENT), records, cited, left_out=left_out, own=own)
+
+    def _looked_at(self, records: Records, is_seen: bool) -> Draft | None:
+        """The arbiter's statement, run and checked."""
+        verification = self._checks(records).verification
+        can_ask = self.options.ask_user is not None
+        view = self._routed().view
+        return run_draft(records, view, self.statements, verification, self.recorder, can_ask, is_seen)
 
     def _widest(self, evidence: Evidence) -> str:
         """All there is, where no statement stands on a part of it: the view, what was opened, and the plain schema
@@ -224,16 +234,15 @@ class QuestionRun:
         if self.options.verify == "none":
             return Checks()
         shape = records.shape if records else None
-        verification = Verification(
-            self.environment, self.session, self.results, self.recorder, shape=shape, computed=self.computed
-        )
+        verification = self.verification.of_shape(shape)
+        is_thin = self.evidence is not None and self.evidence.is_thin
         cross_check = CrossCheck(
             self.question,
             self._schema if self.options.core else lambda: self._routed().text(more=""),
             self.client,
             self.statements,
-            # What the arbiter could not decide, or found lacking, is computed twice.
-            always=self.options.verify == "full" or bool(records and records.missing),
+            # What the arbiter found lacking, or a view that may lack something, is a reason to compute twice.
+            always=self.options.verify == "full" or is_thin or bool(records and records.missing),
             offline=self._offline_statement,
             shape=shape,
             doubted=verification.is_failed,
@@ -312,7 +321,7 @@ class QuestionRun:
             self.evidence.view if self.evidence else None,
             self.environment.state_folder,
             start.assumptions,
-            start.checks.of(ending.proposal),
+            (*start.checks.of(ending.proposal), *(start.own if start.settled is not None else ())),
             tuple(self.ledger.steps),
         )
         return assemble(self.question, self.options.mode, ending, self.results, grounds, self.session, self.recorder)

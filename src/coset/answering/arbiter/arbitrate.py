@@ -1,37 +1,54 @@
-"""The arbiter: what a question means in terms of the evidence, as typed records and a statement.
+"""The arbiter: what a question means in terms of the evidence, as typed records and a statement that is run at once.
 
-In: the question and the evidence, and nothing else. Out: an `Arbitration`: records whose every reference is in the
-evidence, and notes of what was dropped. It may open references of the directory once, instead of guessing, and sees
-their details in a second request that continues the first, so that the provider's cache holds what both share. Only a
-reply without any record and a statement that does not run are sent back.
+In: the question, the evidence, and what looks at a statement. Out: an `Arbitration`: records whose every reference is
+in the evidence, what came of their statement, and notes of what was dropped. The first request has everything: what all
+questions share, the directory, the details. Where something is opened, or the statement's result is to be decided on, a
+second request has what all questions share (so that the provider's cache holds it), the tables that were named, whole,
+and what is new; a third continues it. Knows nothing of the agent.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from coset.answering.agent.tools import Statements
+from coset.answering.arbiter.draft import Draft
 from coset.answering.arbiter.parse_records import RecordsForm, read_form, resolved, typed
 from coset.answering.arbiter.records import Records
-from coset.answering.evidence.of_question import Evidence
+from coset.answering.evidence.of_question import Evidence, read_by, tables_in
 from coset.answering.models.client import ModelClient, Reply, Tool, schema_of
-from coset.answering.prompt import ARBITER, CALL_RECORDS, OPENED_ALREADY, OPENED_NOW, TOOLS, user_prompt
-from coset.answering.quoting import data_block
+from coset.answering.prompt import (
+    ARBITER,
+    CALL_RECORDS,
+    DECIDE,
+    MENDED,
+    OPENED_ALREADY,
+    OPENED_NOW,
+    TOOLS,
+    user_prompt,
+)
+from coset.answering.quoting import data_block, one_line
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart
 
 MOST_REQUESTS = 3
 """Beside the one that opens."""
+MOST_DECIDED = 1
+"""So often the arbiter is asked what to make of its own result."""
 MOST_NOTES = 8
 MOST_OPENED = 16
 MOST_LOOKS = 8
+LONGEST_SAID = 4_000
 _SELECT = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 RECORDS_TOOL = Tool("records", TOOLS["records"], schema_of(RecordsForm))
+
+Look = Callable[[Records, bool], Draft | None]
+"""Runs the statement of records and looks at what it gives. True where the arbiter has seen the result before."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +60,7 @@ class Arbitration:
     """Everything that was dropped or sent back on the way, in order."""
     requests: int
     opened: tuple[str, ...] = ()
+    draft: Draft | None = None
 
 
 @dataclass(frozen=True)
@@ -61,71 +79,153 @@ async def arbitrate(
     evidence: Evidence,
     client: ModelClient,
     statements: Statements | None = None,
+    look: Look | None = None,
 ) -> Arbitration:
-    """Ask for records until the statement runs, at most `MOST_REQUESTS` times, and once more where something is opened.
-    Without `statements` none is run."""
-    from pydantic_ai.messages import ModelRequest
+    """Ask for records until their statement settles the question, cannot, or the requests are used up. Without
+    `statements` none is run, and without `look` none is looked at."""
+    arbiter = _Arbiter(question, evidence, client, statements, look)
+    return await arbiter.decide()
 
-    prefix, details = evidence.prompt()
-    opening = user_prompt(prefix, f"{details}\n\nThe question:\n{question}", client)
-    messages: list[ModelMessage] = [ModelRequest(parts=[opening], instructions=ARBITER)]
+
+@dataclass
+class _Arbiter:
+    """One arbitration while it goes on."""
+
+    question: str
+    evidence: Evidence
+    client: ModelClient
+    statements: Statements | None
+    look: Look | None
+    messages: list[ModelMessage] = field(default_factory=list)
+    is_first: bool = True
+    """The conversation still is that of the first request, with all of the evidence in it."""
     best: Records | None = None
-    notes: list[str] = []
+    draft: Draft | None = None
+    notes: list[str] = field(default_factory=list)
     opened: tuple[str, ...] = ()
-    requests = 0
-    while requests < MOST_REQUESTS + bool(opened):
-        requests += 1
-        reply = await client.ask(f"arbiter {requests}", messages, [RECORDS_TOOL])
-        read = _read(reply, evidence)
-        best = read.records or best
-        notes += read.notes
+    decided: int = 0
+    named: list[str] = field(default_factory=list)
+    """References of tables that were named so far: what a second request shows."""
+
+    async def decide(self) -> Arbitration:
+        from pydantic_ai.messages import ModelRequest
+
+        shared, rest = self.evidence.prompt()
+        opening = user_prompt(shared, [*rest, f"The question:\n{self.question}"], self.client)
+        self.messages = [ModelRequest(parts=[opening], instructions=ARBITER)]
+        requests = 0
+        while requests < MOST_REQUESTS + bool(self.opened):
+            requests += 1
+            reply = await self.client.ask(f"arbiter {requests}", self.messages, [RECORDS_TOOL])
+            told = self._take(reply)
+            if told is None or self.client.ledger.spent():
+                break
+            self._say(reply, *told)
+        records = self.best.model_dump(exclude_defaults=True) if self.best else None
+        self.client.recorder.step("records", {"records": records, "refused": self.notes})
+        return Arbitration(self.best, tuple(self.notes), requests, self.opened, self.draft)
+
+    def _take(self, reply: Reply) -> tuple[str, bool] | None:
+        """What is to be said to a reply, and whether it was wrong; None when nothing is left to say."""
+        read = self._with_statement(_read(reply, self.evidence))
+        self.notes += read.notes
         settled = read.records is not None and read.records.sure and bool(read.records.queries)
-        if read.open and not opened and not settled and not client.ledger.spent():
-            opened = read.open[:MOST_OPENED]
-            text = _opened(opened, evidence, statements)
-            client.recorder.step("opened", {"references": list(opened), "text": text})
-            told = f"{OPENED_NOW}\n{text}"
-            messages += [reply.response, ModelRequest(parts=_returned(reply, told))]
-            continue
+        if read.open and not self.opened and not settled:
+            self.best = read.records or self.best
+            self.opened = read.open[:MOST_OPENED]
+            return self._shown(self.opened), False
         wrong = list(read.wrong)
         if read.open and not (read.records and any(read.records.each_decision())):
             wrong.append(OPENED_ALREADY)
-        if read.records is not None and read.records.queries and not wrong:
-            why = statements.why_not(read.records.queries[0].sql) if statements else None
+        if read.records is not None:
+            self.best = read.records
+            self._name(read.records.cited, (query.sql for query in read.records.queries))
+        if not wrong and read.records is not None and read.records.queries and self.statements:
+            why = self.statements.why_not(read.records.queries[0].sql)
             wrong = [f"the sql does not run: {why}"] if why else []
-        notes += wrong
-        if not wrong or client.ledger.spent():
-            break
-        told = "Give all records again, mended:\n" + "\n".join(f"- {each}" for each in wrong)
-        messages += [reply.response, ModelRequest(parts=_returned(reply, told, failed=True))]
-    client.recorder.step(
-        "records", {"records": best.model_dump(exclude_defaults=True) if best else None, "refused": notes}
-    )
-    return Arbitration(best, tuple(notes), requests, opened)
+        if wrong:
+            self.notes += wrong
+            return "\n".join([MENDED, *(f"- {each}" for each in wrong)]), True
+        told = self._looked_at(read.records) if read.records is not None else None
+        return (told, False) if told else None
+
+    def _with_statement(self, read: _Read) -> _Read:
+        """Who stands by a statement need not write it again."""
+        before = self.best.queries if self.best and self.draft else []
+        if read.records is None or read.records.queries or read.records.missing or not read.records.sure or not before:
+            return read
+        return _Read(read.records.model_copy(update={"queries": before}), read.open, read.notes, read.wrong)
+
+    def _looked_at(self, records: Records) -> str | None:
+        """What the statement gave, where that is to be decided on; None where it settles the question, or cannot."""
+        if self.look is None or not records.queries:
+            return None
+        seen = self.decided > 0
+        unseen = [] if seen else self.evidence.unseen(records.queries[0].sql)
+        draft = self.look(records, seen)
+        self.draft = draft.after(self.draft) if draft is not None else None
+        if self.draft is None or (self.draft.settled is not None and not unseen):
+            return None
+        if self.draft.is_open or self.decided >= MOST_DECIDED or not self.draft.name:
+            return None
+        self.decided += 1
+        self.draft = self.draft.doubted(unseen) if unseen else self.draft
+        return DECIDE.format(draft=self.draft.text)
+
+    def _shown(self, wanted: Sequence[str]) -> str:
+        """What is opened: tables are in the evidence of the next request; the rest in words, and rows of statements."""
+        looks = [each for each in wanted if _SELECT.match(each)] if self.statements else []
+        names = [each for each in wanted if each not in looks]
+        tables, text = self.evidence.open(names)
+        self._name(tables)
+        self.evidence.focus(self.named)  # What is opened may be looked at.
+        self._name((), looks)
+        texts = [data_block("opened", text)] if text else []
+        texts += [self._rows(sql) for sql in looks[:MOST_LOOKS]]
+        texts += [f"not run: at most {MOST_LOOKS} statements"] if len(looks) > MOST_LOOKS else []
+        self.client.recorder.step("opened", {"references": list(wanted), "text": "\n".join([*tables, *texts])})
+        return "\n".join([OPENED_NOW, *texts])
+
+    def _rows(self, sql: str) -> str:
+        assert self.statements is not None  # noqa: S101
+        if unknown := self.evidence.tables_outside(sql):
+            return f"not run: {', '.join(unknown)} is not in the evidence"
+        why = self.statements.why_not(sql)
+        return f"it does not run: {why}" if why else self.statements.shown(self.statements.run(sql))
+
+    def _name(self, references: Iterable[str], statements: Iterable[str] = ()) -> None:
+        for sql in statements:
+            self.named += [*tables_in(sql, self.evidence.view), *read_by(sql, self.evidence.view)]
+        self.named += references
+        self.named = list(dict.fromkeys(self.named))
+
+    def _say(self, reply: Reply, text: str, failed: bool) -> None:
+        """The next request: it continues the conversation, unless that is the first, whose evidence is far more than
+        was named."""
+        from pydantic_ai.messages import ModelRequest
+
+        focus = self.evidence.focus(self.named) if self.is_first and not (failed and not self.named) else ""
+        if not focus:
+            self.messages += [reply.response, ModelRequest(parts=_returned(reply, text, failed=failed))]
+            return
+        self.is_first = False
+        shared, _ = self.evidence.prompt()
+        said = one_line(json.dumps(_arguments(reply) or {}, ensure_ascii=False), LONGEST_SAID)
+        parts = [focus, f"The question:\n{self.question}", f"You called `records` with:\n{said}\n\n{text}"]
+        self.messages = [ModelRequest(parts=[user_prompt(shared, parts, self.client)], instructions=ARBITER)]
 
 
-def _opened(wanted: Sequence[str], evidence: Evidence, statements: Statements | None) -> str:
-    """Details of what is named, and the rows of statements, such as those of a code list."""
-    looks = [each for each in wanted if _SELECT.match(each)] if statements else []
-    names = [each for each in wanted if each not in looks]
-    texts = [data_block("opened", evidence.open(names))] if names else []
-    for sql in looks[:MOST_LOOKS]:
-        assert statements is not None  # noqa: S101
-        if unknown := evidence.tables_outside(sql):
-            texts.append(f"not run: {', '.join(unknown)} is not in the evidence")
-            continue
-        why = statements.why_not(sql)
-        texts.append(f"it does not run: {why}" if why else statements.shown(statements.run(sql)))
-    texts += [f"not run: at most {MOST_LOOKS} statements"] if len(looks) > MOST_LOOKS else []
-    return "\n".join(texts)
+def _arguments(reply: Reply) -> dict[str, Any] | None:
+    call = next((call for call in reply.calls if call.name == RECORDS_TOOL.name), None)
+    return call.arguments if call else _object_in(reply.text)
 
 
 def _read(reply: Reply, evidence: Evidence) -> _Read:
-    call = next((call for call in reply.calls if call.name == RECORDS_TOOL.name), None)
-    arguments = call.arguments if call else _object_in(reply.text)
+    arguments = _arguments(reply)
     if arguments is None:
+        called = any(call.name == RECORDS_TOOL.name for call in reply.calls)
         cut = " because your output limit was reached: be briefer" if reply.cut_off else ""
-        return _Read(wrong=(f"the arguments are not a JSON object{cut}" if call else CALL_RECORDS,))
+        return _Read(wrong=(f"the arguments are not a JSON object{cut}" if called else CALL_RECORDS,))
     form, notes = read_form(arguments)
     if form is None:
         return _Read(wrong=tuple(notes[:MOST_NOTES]) or (CALL_RECORDS,))

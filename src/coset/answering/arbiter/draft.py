@@ -1,12 +1,13 @@
 """The arbiter's statement, run before the agent is asked: most questions need no other, and many no agent.
 
 In: records, and the tools and checks of the question. Out: a `Draft`: what it gave in words for the agent, and the
-answer itself when the arbiter was sure, the rows fit the pinned shape and no check has anything against them. Other
-readings travel with it. Asks no model.
+answer itself when the arbiter was sure, the rows fit the pinned shape and no check has anything against them that it
+has not seen. Other readings travel with it. Asks no model.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from coset.answering.agent.results import NamedResult
 from coset.answering.agent.tools import Statements, told
 from coset.answering.answer import Proposal, misfit, plain_value
 from coset.answering.arbiter.records import Records
+from coset.answering.checks import CheckResult, Outcome
 from coset.answering.checks.verification import Verification
 from coset.answering.quoting import cell, data_block, one_line
 from coset.answering.recorder import Recorder
@@ -22,9 +24,12 @@ from coset.errors import CosetError
 from coset.routing.views.view import EvidenceView
 
 LONGEST_STATEMENT = 2_000
-SURE, AMBIGUOUS = 0.9, 0.7
-MOST_CHECKS = 3
+SURE, REMARKED, DOUBTED, AMBIGUOUS, OF_NOTHING = 0.9, 0.85, 0.75, 0.7, 0.6
+"""Stated confidence: nothing speaks against it; a check of its own found rows; a check of ours does; several readings;
+one row of nothing."""
+MOST_CHECKS = 6
 FOUND_ROWS = 3
+OWN = "arbiter's check"
 
 
 @dataclass(frozen=True)
@@ -32,17 +37,32 @@ class Draft:
     """What came of the arbiter's statement."""
 
     text: str
-    """For the agent: the statement, what it gave, what speaks against it."""
+    """For whoever decides: the statement, what it gave, what speaks against it."""
     name: str = ""
     """The name of its result, when it gave rows."""
     against: tuple[str, ...] = ()
     """What the checks of every answer and those of the arbiter found."""
     settled: Proposal | None = None
     """The answer, when there is nothing left to decide."""
+    own: tuple[CheckResult, ...] = ()
+    """The arbiter's own checks, those that passed too."""
+    is_open: bool = False
+    """A person or an agent is to go on: texts to read, something missing, a reading to choose."""
 
     def doubted(self, against: Sequence[str]) -> Draft:
         """The same with something to decide after all."""
-        return Draft("\n".join([self.text, *against]), self.name, (*self.against, *against))
+        text = "\n".join([self.text, *against])
+        return Draft(text, self.name, (*self.against, *against), None, self.own, self.is_open)
+
+    def after(self, before: Draft | None) -> Draft:
+        """The same where its writer stands by a result that something was found against: what was found travels with
+        it."""
+        if self.settled is None or before is None or before.name != self.name or not before.against:
+            return self
+        told = [*self.settled.assumptions, *before.against]
+        confidence = min(self.settled.confidence, DOUBTED)
+        settled = self.settled.model_copy(update={"assumptions": told, "confidence": confidence})
+        return dataclasses.replace(self, settled=settled)
 
 
 def run_draft(
@@ -52,9 +72,11 @@ def run_draft(
     verification: Verification | None,
     recorder: Recorder,
     can_ask: bool = False,
+    is_seen: bool = False,
 ) -> Draft | None:
     """Run the statement of the records over a view and look at what it gives; None when they have none. Where a person
-    can be asked which reading is meant, an ambiguity is left to them."""
+    can be asked which reading is meant, an ambiguity is left to them. Where the arbiter has seen the result (`is_seen`)
+    what was told does not hold it back."""
     if not records.queries:
         return None
     sql = records.queries[0].sql
@@ -70,42 +92,56 @@ def run_draft(
     if result is None or not rows:
         return Draft(text)
     proposal = Proposal(text=_said(result.rows()), results=[named.name], confidence=SURE)
-    wrong = misfit(records.shape, rows)
-    against = [wrong] if wrong and verification is None else []
-    if verification is not None:
-        shown_nulls = {each.reference for table in view.tables for each in table.columns if each.nulls}
-        against += verification.tell(proposal, shown_nulls)
-    remarks, musts = _own_checks(records, statements)
-    against += musts
-    if against or remarks:
-        text += f"\n{data_block('checks', chr(10).join([*against, *remarks]))}"
-    if records.ambiguities:
-        proposal = proposal.model_copy(update={"confidence": AMBIGUOUS})
-    proposal = proposal.model_copy(update={"assumptions": remarks})
-    open_ = (can_ask and records.ambiguities) or records.text_operations or records.missing
-    settled = records.sure and not open_ and not against and not result.truncated and not _says_nothing(named)
-    return Draft(text, named.name, tuple(against), proposal if settled else None)
+    new, standing = _found(records, view, proposal, verification, rows)
+    own = _own_checks(records, statements)
+    remarks = [f"{check.detail}" for check in own if check.outcome == "doubt"]
+    musts = [f"{check.detail}" for check in own if check.outcome == "failed"]
+    against = [*new, *musts]
+    if against or own:
+        lines = [*against, *(check.detail for check in own if check.outcome != "failed")]
+        text += f"\n{data_block('checks', chr(10).join(lines))}"
+    nothing = _says_nothing(named)
+    doubts = [AMBIGUOUS] * bool(records.ambiguities) + [DOUBTED] * bool(standing) + [OF_NOTHING] * nothing
+    confidence = min([SURE, *doubts, *([REMARKED] * bool(remarks))])
+    proposal = proposal.model_copy(update={"assumptions": remarks, "confidence": confidence})
+    is_open = bool((can_ask and records.ambiguities) or records.text_operations or records.missing)
+    settled = records.sure and not is_open and not against and not result.truncated and (is_seen or not nothing)
+    return Draft(text, named.name, tuple(against), proposal if settled else None, tuple(own), is_open)
 
 
-def _own_checks(records: Records, statements: Statements) -> tuple[list[str], list[str]]:
-    """What the arbiter's own checks find, each a statement that gives rows, or a count, when something is wrong: "
-    "what is
-    to be told, and what keeps the answer back because the check says that it must hold."""
-    told_only: list[str] = []
-    musts: list[str] = []
+def _found(
+    records: Records, view: EvidenceView, proposal: Proposal, verification: Verification | None, rows: int
+) -> tuple[list[str], bool]:
+    """What the checks of every answer say of it that was not said before, and whether any doubt stands."""
+    if verification is None:
+        wrong = misfit(records.shape, rows)
+        return ([wrong] if wrong else []), bool(wrong)
+    shown_nulls = {each.reference for table in view.tables for each in table.columns if each.nulls}
+    new = verification.tell(proposal, shown_nulls)
+    return new, verification.stands(proposal, shown_nulls)
+
+
+def _own_checks(records: Records, statements: Statements) -> list[CheckResult]:
+    """The arbiter's own checks, each a statement that gives rows, or a count, when something is wrong: failed where it
+    says that it must hold and rows are found, a doubt where others find some."""
+    found = []
     for check in [each for each in records.checks if each.sql.strip()][:MOST_CHECKS]:
         what = one_line(check.what, 160)
+        must = what.lower().startswith("must")
         try:
             result = statements.session.sql(statements.results.whole(check.sql), max_rows=FOUND_ROWS)
         except CosetError as error:
-            told_only.append(f"{what}: could not be checked: {told(error)}")
+            outcome: Outcome = "failed" if must else "doubt"
+            found.append(CheckResult(OWN, outcome, f"{what}: could not be checked: {told(error)}"))
             continue
         rows = [row for row in result.rows() if any(value not in (None, 0, False) for value in row)]
-        if rows:
-            shown_rows = "; ".join(", ".join(cell(value, 60) for value in row) for row in rows)
-            found = f"{what}: found {shown_rows}" + (", ..." if result.truncated else "")
-            (musts if what.lower().startswith("must") else told_only).append(found)
-    return told_only, musts
+        if not rows:
+            found.append(CheckResult(OWN, "passed", f"{what}: 0 rows"))
+            continue
+        shown_rows = "; ".join(", ".join(cell(value, 60) for value in row) for row in rows)
+        more = ", ..." if result.truncated else ""
+        found.append(CheckResult(OWN, "failed" if must else "doubt", f"{what}: found {shown_rows}{more}"))
+    return found
 
 
 def _says_nothing(named: NamedResult) -> bool:

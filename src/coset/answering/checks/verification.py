@@ -45,9 +45,15 @@ class Verification:
     found: tuple[CheckResult, ...] = ()
     computed: Sequence[Any] = ()
     """What the calculator gave so far."""
-    _looked_at: Proposal | None = None
+    _looked_at: tuple[str, tuple[str, ...]] | None = None
     _remarked: set[str] = field(default_factory=set)
     _told: set[str] = field(default_factory=set)
+
+    def of_shape(self, shape: Shape | None) -> Verification:
+        """The same checks for a shape; what was told stays told."""
+        if shape != self.shape:
+            self.shape, self._looked_at = shape, None
+        return self
 
     def __call__(self, proposal: Proposal) -> list[str]:
         """What is wrong with a proposal, without what was told before the agent began: it has decided on that."""
@@ -59,11 +65,18 @@ class Verification:
     def tell(self, proposal: Proposal, with_nulls: Collection[str] = ()) -> list[str]:
         """Everything that speaks against a proposal, doubts too; each is told this once. `with_nulls` are columns whose
         NULLs whoever wrote the statement had before their eyes: a doubt about those is no news."""
-        found = [check for check in self.check(proposal) if check.outcome in {"failed", "doubt"}]
-        wrong = [check for check in found if not _is_known(check, with_nulls)][:MOST_TOLD]
+        wrong = [check for check in self._doubts(proposal, with_nulls) if check.detail not in self._told][:MOST_TOLD]
         self._told.update(check.detail for check in wrong)
         self._remarked.update(check.detail for check in wrong)
         return [one_line(f"{check.name}, {check.outcome}: {check.detail}", 240) for check in wrong]
+
+    def stands(self, proposal: Proposal, with_nulls: Collection[str] = ()) -> bool:
+        """Whether anything speaks against a proposal, told before or not."""
+        return bool(self._doubts(proposal, with_nulls))
+
+    def _doubts(self, proposal: Proposal, with_nulls: Collection[str]) -> list[CheckResult]:
+        found = [check for check in self.check(proposal) if check.outcome in {"failed", "doubt"}]
+        return [check for check in found if not _is_known(check, with_nulls)]
 
     def is_failed(self, proposal: Proposal) -> bool:
         """Whether a check says of it that it is wrong."""
@@ -87,9 +100,10 @@ class Verification:
         if proposal.refuses:
             self.found = ()
             return ()
-        if proposal == self._looked_at:
+        says = (proposal.text, tuple(proposal.results))
+        if says == self._looked_at:
             return self.found
-        self._looked_at = proposal
+        self._looked_at = says
         named = [self.results.find(name) for name in proposal.results]
         final = named[-1] if named else None
         rows = [list(row) for row in final.result.rows()] if final and final.result else []

@@ -1,8 +1,9 @@
 """The evidence of one question as its readers get it: the view, what was opened of it, and the part an agent needs.
 
-In: a view, and what finds more of the environment. Out: texts. The prefix is the same for every question of an
-environment and stands first; the details are of this question; what the arbiter opens is added. The agent gets all that
-the records, the statement and the checks stand on. Asks no model.
+In: a view, and what finds more of the environment. Out: texts. What is the same for every question of an environment
+stands first: sources, rules and documents, then the directory; the details are of this question; what the arbiter opens
+is added. A second request shows the tables that the first named, whole, and no others. The agent gets all that the
+records, the statement and the checks stand on. Asks no model.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from coset.answering.evidence.recover import LearnedRecover, recover_all
 from coset.answering.evidence.shorthand import Shorthand, shortened
 from coset.answering.quoting import data_block
 from coset.routing.views.builder import opened
-from coset.routing.views.cost import cost
 from coset.routing.views.text import BY_RECOVER, details_text, prefix_text, view_text
 from coset.routing.views.view import EvidenceView, LeftOut, ViewRule
 
@@ -30,6 +30,7 @@ BY_OPENING = "open it by name"
 """For the arbiter, after how much evidence was left out."""
 NOWHERE = "NOTHING FOUND"
 MOST_RULES = 60
+MOST_UNSEEN = 5
 
 
 @dataclass
@@ -53,10 +54,62 @@ class Evidence:
         """All of it. `more` says how to get at what is left out."""
         return "\n".join(part for part in (view_text(self.view, more), self.found) if part)
 
-    def prompt(self) -> tuple[str, str]:
-        """For the arbiter: the part that is the same for every question, and the part that is not."""
+    def prompt(self) -> tuple[str, list[str]]:
+        """For the arbiter: what all requests share (sources, rules, documents), then the directory, which is the same
+        for every question too, and the details."""
+        shared = prefix_text(dataclasses.replace(self.view, directory=(), listed=0, unlisted=""))
+        directory = prefix_text(self.view).removeprefix(shared)
         details = data_block("evidence", details_text(self.view, BY_OPENING))
-        return data_block("environment", prefix_text(self.view)), details
+        rest = [data_block("directory", directory), details] if directory else [details]
+        return data_block("environment", shared), rest
+
+    def focus(self, named: Sequence[str], budget: int = OPENED) -> str:
+        """The tables that are named, whole, with the joins between them and what was chosen for the question; they
+        belong to the evidence from now on. Empty where there are none, or nothing can be opened."""
+        if self.recover is None:
+            return ""
+        objects = self.recover.objects()
+        tables = list(dict.fromkeys(table for each in named if (table := objects.table_of(each)) is not None))
+        if not tables:
+            return ""
+        more = shortened(opened(tables, objects, budget), self.shorthand)
+        self.view = merged(self.view, more)
+        shown = {table.reference for table in more.tables}
+        shown |= {column.reference for table in more.tables for column in table.columns}
+        part = dataclasses.replace(
+            more,
+            relations=tuple(each for each in more.relations if {each.left_table, each.right_table} <= shown),
+            passages=tuple(each for each in self.view.passages if not each.whole),
+            anchors=tuple(anchor for anchor in self.view.anchors if anchor.reference in shown),
+            left_out=LeftOut(),
+        )
+        no_room = [table for table in tables if table not in shown]
+        text = details_text(part, "") + (f"no room for: {', '.join(no_room)}\n" if no_room else "")
+        return data_block("evidence", text)
+
+    def unseen(self, sql: str) -> list[str]:
+        """What a statement stands on and its writer has not seen: tables of which only the directory spoke, and rules
+        in force on what it reads that no shown document holds."""
+        named = tables_in(sql, self.view)
+        detailed = {table.reference for table in self.view.tables}
+        told = [f"{each} stood in the directory only: its details are above" for each in named if each not in detailed]
+        if self.recover is None:
+            return told
+        said = " ".join(" ".join(passage.text.split()) for passage in self.view.passages)
+        known = {rule.reference for rule in self.view.rules}
+        reads = {*named, *read_by(sql, self.view)}
+        rules = [
+            rule
+            for rule in self.recover.objects().knowledge.rules
+            if not rule.status and not rule.is_general and reads & set(rule.about) and rule.reference not in known
+        ]
+        new = [" ".join(rule.text.split()) for rule in rules]
+        return told + [f"a rule in force that was not shown: {text}" for text in new if text not in said][:MOST_UNSEEN]
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether the question speaks of something that nothing here is like, and there are tables that nobody saw."""
+        return bool(self.view.unfound) and not self.lists_all
 
     def part(self, cited: frozenset[str]) -> str:
         """What the agent is shown where the records decide: the tables they name, whole, with joins and rules; all
@@ -92,29 +145,20 @@ class Evidence:
         """Every name that a record may use."""
         return Names.of(self.view, self.shorthand.references)
 
-    def open(self, wanted: Sequence[str], budget: int = OPENED) -> str:
-        """The details of what is wanted, by reference, name in SQL, or words; they belong to the evidence from now "
-        "on."""
+    def open(self, wanted: Sequence[str], budget: int = OPENED) -> tuple[list[str], str]:
+        """The tables that are wanted, by reference, name in SQL, or column, which the next request shows; and what is
+        found for everything else, such as documents and words, which belongs to the evidence from now on."""
         if self.recover is None:
-            return "nothing more can be opened"
+            return [], "nothing more can be opened"
         objects, names = self.recover.objects(), self.names
         meant = [names.find(each) or self.recover.reference(each) for each in wanted]
         tables = [each for each in meant if objects.table_of(each) is not None]
         texts = []
-        if tables:
-            more = shortened(opened(tables, objects, budget, self.view), self.shorthand)
-            self.view = merged(self.view, more)
-            texts.append(details_text(more, BY_RECOVER))
-            shown = {table.reference for table in more.tables}
-            no_room = [each for each in tables if objects.table_of(each) not in shown]
-            texts += [f"no room for: {', '.join(no_room)}"] if no_room else []
-        others = [each for each in meant if each not in tables]
-        left = max(budget - sum(map(cost, texts)), budget // 3)
-        for what, text in recover_all(self.recover, others, left):
+        for what, text in recover_all(self.recover, [each for each in meant if each not in tables], budget // 2):
             texts.append(text)
             self.in_vain += (what,) if NOWHERE in text else ()
             self.found = f"{self.found}\n{text}".strip()
-        return "\n".join(texts)
+        return tables, "\n".join(texts)
 
     def tables_outside(self, sql: str) -> list[str]:
         """The tables that a statement reads and the evidence does not have. What does not parse is left to the "
@@ -136,6 +180,21 @@ def merged(view: EvidenceView, more: EvidenceView) -> EvidenceView:
         passages=tuple(passages.values()),
         rules=tuple(rules.values()),
     )
+
+
+def tables_in(sql: str, view: EvidenceView) -> list[str]:
+    """References of the tables of the view, detailed or in its directory, that a statement reads."""
+    try:
+        tree = sqlglot.parse_one(sql, dialect="duckdb")
+    except (SqlglotError, RecursionError):
+        return []
+    known = {_bare(entry.sql_name): entry.reference for entry in view.directory}
+    known |= {_bare(table.sql_name): table.reference for table in view.tables}
+    found = []
+    for table in tree.find_all(exp.Table):
+        written = ".".join(part.name for part in table.parts).lower()
+        found += [known[written]] if written in known else []
+    return list(dict.fromkeys(found))
 
 
 def tables_outside(sql: str, view: EvidenceView) -> list[str]:
