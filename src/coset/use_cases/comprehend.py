@@ -56,6 +56,7 @@ from coset.state.evidence_state import RELATIONS_FOUND, family_row
 from coset.state.names import names_of
 from coset.state.objects import Relation
 from coset.state.read_model import ReadModel
+from coset.state.relations import RelationRow
 from coset.state.rows import reference_of, table_of
 from coset.state.withdrawal import note_withdrawal, rewrite_without_withdrawn
 from coset.use_cases.model_reading import ModelReadingSummary, ReadWith, read_with_model
@@ -195,7 +196,7 @@ def comprehend(
                     raise
                 except Exception as error:
                     run.problems.append((stage.what, _told(error)))
-            relations = state.count("relations")
+            relations = ReadModel(state).count(RelationRow)
             if stages is None:  # All that is known was looked at: nothing is left of values that were withdrawn.
                 closing.close()
                 rewrite_without_withdrawn(state)
