@@ -5,9 +5,9 @@
     python benchmarks/endurance.py server ENVIRONMENT [--clients 20] [--minutes 10]
 
 ENVIRONMENT is a folder with coset.yaml; it is copied, never changed. `kills` sends SIGKILL, SIGTERM or SIGHUP at a
-random moment and notes something between two kills; `server` asks for views, SQL and notes over MCP while the environment is
-comprehended anew and these comprehensions are killed. Told are broken states, lost notes, leaked processes and files,
-and whether the state in the end is that of an undisturbed run.
+random moment and notes something between two kills; `server` asks for views, SQL and notes over MCP while the
+environment is comprehended anew and these comprehensions are killed. Told are broken states, lost notes, leaked
+processes and files, and whether the state in the end is that of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ async def _client(address: str, ends: float, number: int, folder: Path, seconds:
                         )
                     else:
                         text = f"client {number} turn {turn}"
-                        answer = await client.call_tool("note", {"about": about(folder), "text": text})
+                        answer = await client.call_tool("correct", {"about": about(folder), "note": text})
                         if not answer.is_error:
                             said.append(text)
                     failed += bool(answer.is_error)
