@@ -63,6 +63,12 @@ def test_a_word_has_one_short_form_in_a_database_and_no_two_columns_of_a_table_o
         assert habits.column(table.name, "customer_cat", 2) == names[2]
 
 
+def test_every_table_of_many_has_a_code():
+    habits = Habits("numbered", "3")
+    names = [f"s{number}" for number in range(1_500)]
+    assert all(habits.column(name, "price", 0) for name in names)
+
+
 def test_numbered_names_share_no_word_with_what_they_name():
     for seed in range(10):
         for table in disguise(("c", "shop"), TABLES, "numbered", str(seed)).environment.tables:

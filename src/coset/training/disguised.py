@@ -28,8 +28,9 @@ COPY_NAMES = (
     "{}_bak", "{}_old", "{}_2019", "{}_2021_11", "stg_{}", "tmp_{}", "zz_{}", "{}_copy", "{}_test", "arch_{}",
     "{}_hist", "{}2",
 )  # fmt: skip
-MOST_COLUMNS = 40
-"""Columns of a table that take part, the labelled ones in any case: some tables of the corpora have thousands."""
+MOST_COLUMNS, MOST_TABLES = 40, 30
+"""Columns of a table that take part, the labelled ones in any case: some tables of the corpora have thousands. And
+tables of a training database, always the same ones: some have a thousand."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,10 @@ def disguised_set(
             continue
         generator = random.Random(f"kinds:{seed}:{'/'.join(key)}")
         chosen: Kind = kind or generator.choice(KINDS[1:])
-        hidden = disguise(key, _labelled_tables(items), chosen, seed, conditions)
+        tables = _labelled_tables(items)
+        if items[0].part == "train" and len(tables) > MOST_TABLES:
+            tables = random.Random(f"tables:{'/'.join(key)}").sample(tables, MOST_TABLES)
+        hidden = disguise(key, tables, chosen, seed, conditions)
         read = generator.random() < readings
         environment = hidden.with_readings() if read and chosen != "readable" else hidden.environment
         environments[key] = environment

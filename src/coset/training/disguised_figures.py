@@ -17,10 +17,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from coset.errors import CosetError, UserError
-from coset.identities.inventory import COORDINATES, Coordinate
+from coset.identities.inventory import COORDINATES
 from coset.identities.model import IdentityModel, load_model
-from coset.training.annotation import Part
+from coset.training.annotation import Key, Part
 from coset.training.disguised import MEASURED, Conditions, disguised_set
 from coset.training.evaluate import Quality, quality
 from coset.training.identity_stage import Prepared, seen_plainly, signals_of, weigh
@@ -38,14 +40,43 @@ WAYS: tuple[tuple[Kind, str, Conditions, float], ...] = (
 Report = Callable[[str], None]
 
 
-def figures_of(training: TrainingSet, prepared: Prepared, model: IdentityModel, part: Part) -> dict[str, Quality]:
-    """The quality of each coordinate, every database realised by itself from its own signed evidence."""
+ABLATIONS: dict[str, dict[str, bool]] = {
+    "the whole": {},
+    "without opposition": {"opposition": False},
+    "without support realisation (prior only)": {"support": False},
+}
+
+
+def figures_of(
+    training: TrainingSet, prepared: Prepared, model: IdentityModel, part: Part, **flags: bool
+) -> dict[str, Quality]:
+    """The quality of each coordinate, every database realised by itself from its own signed evidence; and of the pairs
+    that columns play, by the product of both profiles."""
     found: dict[str, Quality] = {}
+    profiles: dict[str, np.ndarray] = {}
     for coordinate in COORDINATES:
         own = model.coordinates[coordinate]
-        distance, targets = weigh(training, prepared, model.inventory, coordinate, own.labels).measured(part, own)
-        found[coordinate] = quality(own.profile(distance), targets)
+        weighed = weigh(training, prepared, model.inventory, coordinate, own.labels, **flags)
+        distance, targets = weighed.measured(part, own)
+        profiles[coordinate] = own.profile(distance)
+        found[coordinate] = quality(profiles[coordinate], targets)
+    found["pair"] = _pairs(training, prepared, profiles, part)
     return found
+
+
+def _pairs(training: TrainingSet, prepared: Prepared, profiles: dict[str, np.ndarray], part: Part) -> Quality:
+    """Both coordinates of columns together. Rows of profiles stand database by database."""
+    groups: dict[Key, list[int]] = {}
+    for number, item in enumerate(training.objects):
+        if item.part == part and prepared.targets["entity"][number] >= 0:
+            groups.setdefault(item.label.database, []).append(number)
+    order = [number for _, numbers in sorted(groups.items()) for number in numbers]
+    columns = np.array([training.objects[number].label.attribute is not None for number in order])
+    asked = np.array(order)[columns]
+    entity, attribute = profiles["entity"][columns], profiles["attribute"]
+    width = attribute.shape[1]
+    both = (entity[:, :, None] * attribute[:, None, :]).reshape(len(asked), -1).astype(np.float32)
+    return quality(both, prepared.targets["entity"][asked] * width + prepared.targets["attribute"][asked])
 
 
 @dataclass(frozen=True)
@@ -80,20 +111,28 @@ def kept_sets(path: Path | None, make: Callable[[], list[SeenSet]]) -> list[Seen
     return found
 
 
-def measure(sets: Sequence[SeenSet], model: IdentityModel, part: Part) -> list[dict[str, Any]]:
+def measure(
+    sets: Sequence[SeenSet], model: IdentityModel, part: Part, *, ablations: bool = False
+) -> list[dict[str, Any]]:
     """All kinds of names, a row each. What labelers say is asked anew: they may be others than when it was kept."""
     rows = []
     for each in sets:
         prepared = replace(each.prepared, signals=signals_of(each.training, model.inventory))
-        found = figures_of(each.training, prepared, model, part)
-        rows.append({"names": each.kind, "seen": each.way, **{name: asdict(one) for name, one in found.items()}})
+        for name, flags in ABLATIONS.items():
+            if name == "the whole" or ablations:
+                found = figures_of(each.training, prepared, model, part, **flags)
+                way = each.way if name == "the whole" else f"{each.way}; {name}"
+                rows.append({"names": each.kind, "seen": way, **{key: asdict(one) for key, one in found.items()}})
     return rows
 
 
 def as_table(rows: Sequence[dict[str, Any]]) -> str:
     """The figures as a table of the documentation."""
-    names: tuple[Coordinate, ...] = COORDINATES
-    lines = ["| names | seen | " + " | ".join(f"{name} (calibration)" for name in names) + " |", "|---|---|---|---|"]
+    names = (*COORDINATES, "pair")
+    lines = [
+        "| names | seen | " + " | ".join(f"{name} (calibration)" for name in names) + " |",
+        "|---|---|---|---|---|",
+    ]
     for row in rows:
         cells = [
             f"{row[name]['top_1']:.3f} / {row[name]['top_3']:.3f} ({row[name]['calibration_error']:.3f})"
@@ -110,6 +149,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--corpus", type=Path, required=True, help="folder with the schemas")
     parser.add_argument("--weights", type=Path, help="folder of weights; else those that ship")
     parser.add_argument("--part", choices=("dev", "validation"), default="validation")
+    parser.add_argument("--ablations", action="store_true", help="without opposition, and without realisation, too")
     parser.add_argument("--seen", type=Path, help="file that keeps what the text encoders say")
     parser.add_argument("--json", type=Path, help="file for the figures")
     chosen = parser.parse_args(arguments)
@@ -124,7 +164,7 @@ def main(arguments: list[str] | None = None) -> int:
                 lambda text: print(text, file=sys.stderr),
             ),
         )  # fmt: skip
-        rows = measure(sets, model, chosen.part)
+        rows = measure(sets, model, chosen.part, ablations=chosen.ablations)
     except CosetError as error:
         print(error, file=sys.stderr)
         return error.exit_code

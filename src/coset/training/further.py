@@ -52,7 +52,7 @@ CALIBRATED_ON = {"plain": 1, "disguised": 1}
 @dataclass(frozen=True)
 class FurtherSettings:
     seed: int = 1
-    written: int = 12
+    written: int = 24
     """One in so many of the written databases."""
     one_in: int = 3
     """One in so many training databases is seen as it is, the next one in each of two disguises."""
@@ -70,7 +70,9 @@ class Set:
     prepared: Prepared
 
 
-def sets_of(corpus: Path, encoders: Encoders, inventory: Inventory, settings: FurtherSettings) -> list[Set]:
+def sets_of(
+    corpus: Path, encoders: Encoders, inventory: Inventory, settings: FurtherSettings, report: Report
+) -> list[Set]:
     """A third of the databases as they are, the others in disguise."""
     training = read_training_set(corpus, inventory, written=settings.written)
     parts, third = ("train", "dev"), settings.one_in
@@ -81,10 +83,15 @@ def sets_of(corpus: Path, encoders: Encoders, inventory: Inventory, settings: Fu
             conditions=AS_IN_COMPANIES, readings=settings.readings, one_in=third, first=number + 1,
         )  # fmt: skip
         chosen.append(("disguised", hidden))
+        report(f"disguise {number + 1} of 2: {len(hidden.objects):,} objects", 0.0)
     for kind in KINDS[1:]:
         hidden = disguised_set(training, "dev", kind=kind, parts=("dev",), conditions=MEASURED)
         chosen.append((kind, hidden))
-    return [Set(name, each, seen_plainly(each, encoders, inventory)) for name, each in chosen]
+    found = []
+    for name, each in chosen:
+        report(f"{name}: {len(each.objects):,} objects", 0.0)
+        found.append(Set(name, each, seen_plainly(each, encoders, inventory)))
+    return found
 
 
 def learn_coordinate(
@@ -212,7 +219,7 @@ def _learned(corpus: Path, out: Path, model: IdentityModel, settings: FurtherSet
     if (out / SEEN_FILE).exists():
         sets: list[Set] = pickle.loads((out / SEEN_FILE).read_bytes())  # noqa: S301  (made by this program)
     else:
-        sets = sets_of(corpus, encoders, model.inventory, settings)
+        sets = sets_of(corpus, encoders, model.inventory, settings, report)
         (out / SEEN_FILE).write_bytes(pickle.dumps(sets))
     for line in dev_figures(sets, model.coordinates, model.inventory):
         report(f"before: {line}", 0.0)

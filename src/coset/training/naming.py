@@ -83,6 +83,7 @@ class Habits:
         self._words: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._codes: dict[str, str] = {}
+        self._taken_codes: set[str] = set()
         self._taken: dict[str, set[str]] = {}
 
     def table(self, name: str) -> str:
@@ -154,9 +155,13 @@ class Habits:
         if table not in self._codes:
             words = [word for word in words_of(table) if word.isalpha()] or ["x"]
             short = "".join(word[0] for word in words[:2]) if len(words) > 1 else consonants(words[0], 2)
-            code = (short + self._random.choice("abcdefghijklmnopqrstuvwxyz"))[:2]
-            while code in self._codes.values() and len(self._codes) < 300:
-                code = code[0] + self._random.choice("abcdefghijklmnopqrstuvwxyz123456789")
+            letters = "abcdefghijklmnopqrstuvwxyz"
+            code = (short + self._random.choice(letters))[:2]
+            for first in (code[0], *letters):
+                free = [first + last for last in letters + "123456789" if first + last not in self._taken_codes]
+                if code in self._taken_codes and free:
+                    code = self._random.choice(free)
+            self._taken_codes.add(code)
             self._codes[table] = code
         return self._codes[table]
 
