@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from coset.evidence.personal import mask, personal_data
@@ -86,3 +88,20 @@ def test_what_is_not_personal_raises_no_alarm(column, type, examples, table):
 )
 def test_masks_show_the_form_alone(value, kind, masked):
     assert mask(value, kind) == masked
+
+
+def test_dirt_and_paths_of_personal_columns_are_shown_in_outline(tmp_path):
+    import coset
+
+    rows = [
+        {"id": n, "email": f"{' ' * (n % 5 == 0)}quokka{n}@example.org", "more": {"mail": f"quokka{n}@example.org"}}
+        for n in range(200)
+    ]
+    (tmp_path / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "coset.yaml").write_text("sources:\n  hr: {location: people.jsonl}\n")
+    with coset.open(tmp_path) as environment:
+        environment.comprehend()
+        shown = [str(environment.show(name)) for name in ("hr.people", "hr.people.email", "hr.people.more")]
+        shown.append(str(environment.diagnostics()))
+    assert "padding" in shown[1]
+    assert not any("quokka" in each for each in shown)

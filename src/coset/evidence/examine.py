@@ -31,7 +31,15 @@ from coset.evidence.reading import JoinableTable, Readable, content_digest, make
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
 from coset.evidence.value_groups import value_groups
 from coset.sql_text import identifier
-from coset.state.objects import ColumnEvidence, MeasuredProfile, Reference, TableEvidence
+from coset.state.objects import (
+    ColumnEvidence,
+    Diagnostic,
+    DiagnosticKind,
+    MeasuredProfile,
+    NestedPath,
+    Reference,
+    TableEvidence,
+)
 
 JoinFactsOf = Callable[[duckdb.DuckDBPyConnection, Sequence[JoinableTable]], Sequence[Any]]
 """Gives the facts of each table, all of them together: a later stage's function, that evidence does not know."""
@@ -143,18 +151,25 @@ def _examine_table(task: Examination, source: Source, unit: Unit, readable: Read
         hidden = personal if task.mask_personal else None
         glance = _glance(sample, column, task.seed)
         facets = find_facets(cursor(), relation, column.name, column.type, rows=held, seed=task.seed, glance=glance)
-        paths = find_paths(cursor(), relation, column.name, column.type, glance=glance) if held else ()
+        paths = tuple(find_paths(cursor(), relation, column.name, column.type, glance=glance)) if held else ()
+        outlined = tuple(_masked_path(path, table.name) for path in paths) if task.mask_personal else paths
+        if outlined != paths and profile is not None:  # What is personal inside it stands in its own values too.
+            profile, groups = replace(profile, minimum=None, maximum=None, examples=(), top=()), dict(groups)
+            groups.pop(column.name, None)
         columns.append(
             ColumnEvidence(
                 column=column,
                 profile=_masked(profile, hidden) if profile and hidden else profile,
                 values=None if hidden else groups.get(column.name),
                 personal=personal.kind if personal else None,
-                paths=tuple(paths),
-                facets=tuple(facets),
-                diagnostics=tuple(diagnostics.get(column.name, ())),
+                paths=outlined,
+                facets=tuple(replace(each, examples=()) if hidden else each for each in facets),
+                diagnostics=tuple(_masked_diagnostic(each, hidden) for each in diagnostics.get(column.name, ())),
             )
         )
+    named_by = {each.column.name for each in columns if each.personal and task.mask_personal}
+    if duplicates and named_by & set(duplicates.columns):
+        duplicates = replace(duplicates, near_pairs=(), examples=())
     return TableEvidence(
         source=source.settings.name,
         table=table,
@@ -243,6 +258,25 @@ def _masked(profile: MeasuredProfile, personal: PersonalData) -> MeasuredProfile
         examples=tuple(mask(value, personal.kind) for value in profile.examples),
         top=(),
     )
+
+
+NO_VALUES: tuple[DiagnosticKind, ...] = ("null_tokens", "sentinel", "constant", "empty")
+"""What these found are words that stand for nothing, no person's data."""
+
+
+def _masked_diagnostic(diagnostic: Diagnostic, personal: PersonalData | None) -> Diagnostic:
+    if personal is None or diagnostic.kind in NO_VALUES:
+        return diagnostic
+    return replace(diagnostic, examples=tuple(mask(value, personal.kind) for value in diagnostic.examples))
+
+
+def _masked_path(path: NestedPath, table: str) -> NestedPath:
+    """A path inside a column, its examples in outline where they are personal."""
+    names = [step for step in path.path if step not in ("[]", "*")]
+    if not names:
+        return path
+    personal = personal_data(names[-1], path.type.removesuffix("[]"), path.examples, table=table)
+    return replace(path, examples=tuple(mask(value, personal.kind) for value in path.examples)) if personal else path
 
 
 def _names_alone(task: Examination, table: Table) -> TableEvidence:

@@ -29,6 +29,23 @@ MISTAKES = {
     "OutOfRangeException", "ParserException", "SyntaxException", "TypeMismatchException", "NotImplementedException",
 }  # fmt: skip
 
+CONVERSIONS = {"ConversionException", "InvalidInputException", "OutOfRangeException", "TypeMismatchException"}
+"""Errors in which DuckDB quotes what it was about to convert."""
+HIDDEN = "[...]"
+_WORDS = """
+    a according addition and argument as at base64 be because bit blob byte can cannot cast casting character
+    column could conversion convert date decode decimal destination did digit division does encountered error
+    exceeds expected extract failed field for format found from function hex in input integer interval into
+    invalid is it json length list malformed map match mean missing mm dd yyyy multiple multiplication must name
+    near negative not null number of or out overflow parse path position range recognized required requires scale
+    source specifier string struct subtraction t than that the time timestamp to too type unexpected unhandled use
+    using uuid value when while width with without year month day hour minute second zero bigint bool boolean char
+    double enum float hugeint int int128 int16 int32 int64 int8 real smallint tinyint ubigint uhugeint uint16
+    uint32 uint64 uint8 uinteger union usmallint utinyint varchar
+"""
+MESSAGE_WORDS = frozenset(_WORDS.split())
+"""The words of DuckDB's own messages about conversions."""
+
 
 @dataclass(frozen=True)
 class WorkerLimits:
@@ -80,7 +97,7 @@ class WorkerProcess:
                 self._idle.daemon = True
                 self._idle.start()
         if "error" in answer:
-            raise _in_plain_words(answer["error"], answer["message"])
+            raise _in_plain_words(answer["error"], answer["message"], str(head.get("sql", "")))
         return answer, payload
 
     def release(self) -> None:
@@ -178,7 +195,7 @@ def _ending(code: int | None) -> str:
     return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 
-def _in_plain_words(kind: str, message: str) -> CosetError:
+def _in_plain_words(kind: str, message: str, statement: str) -> CosetError:
     """DuckDB's error as one sentence: its first line, without the class names and the copy of the statement."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     candidates = [line for line in lines if line.startswith("Candidate bindings")]
@@ -199,5 +216,19 @@ def _in_plain_words(kind: str, message: str) -> CosetError:
             "a DuckDB file that it reads is open for writing in another process: close it there, or try again later"
         )
     if kind in MISTAKES:
-        return UserError(text)
-    return CosetError(text)
+        return UserError(_without_values(kind, text, statement))
+    return CosetError(_without_values(kind, text, statement))
+
+
+def _without_values(kind: str, text: str, statement: str) -> str:
+    """A message is no place for values of the data: of an error that quotes what it was about to convert, only words
+    that DuckDB uses, or that stand in the statement itself, are told."""
+    if kind not in CONVERSIONS:
+        return text
+    known = MESSAGE_WORDS | set(re.findall(r"\w+", statement.lower()))
+    told = [
+        word if all(part in known for part in re.findall(r"\w+", word.lower())) else HIDDEN for word in text.split()
+    ]
+    shortened = [word for place, word in enumerate(told) if word != HIDDEN or told[place - 1 : place] != [HIDDEN]]
+    hint = "" if HIDDEN not in shortened else "; values are not told here, try_cast gives NULL for what does not fit"
+    return f"{' '.join(shortened).rstrip('.!')}{hint}"
