@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import coset
 from api.shop import write_shop
+from coset.environment.configuration import EnvironmentEntry, LimitsEntry, ModelsEntry, SourceEntry, load_environment
 
 QUESTION = "What amount did customers order?"
 SAID = """\
@@ -63,3 +66,50 @@ def test_what_is_said_of_the_data_takes_effect_though_no_table_changed(tmp_path:
     )
     without = view(folder)
     assert "crm.customers" not in without and "pounds" not in without and "Staff orders" not in without
+
+
+def shown(folder: Path, configuration: str) -> str:
+    (folder / "coset.yaml").write_text(configuration)
+    with coset.open(folder) as environment:
+        environment.comprehend(jobs=1)
+        return str(environment.view(QUESTION, budget=6000))
+
+
+BOTH = "sources:\n  crm: {location: crm.db%s}\n  shop: {location: orders.csv%s}\n"
+
+
+def test_the_other_keys_take_effect_at_the_next_comprehension(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = write_shop(tmp_path)
+    before = shown(folder, BOTH % ("", ""))
+    assert "crm.customers" in before and "paid" in before
+    assert "crm.customers" not in shown(folder, BOTH % (", include: [nothing*]", ""))
+    assert "paid" not in shown(folder, BOTH % ("", ", schema_only: true"))
+    (folder / "other.csv").write_text("order_id,amount,weight_in_ounces\n1,2.5,7\n2,3.5,9\n")
+    assert "weight_in_ounces" in shown(folder, BOTH.replace("orders.csv", "other.csv") % ("", ""))
+    (folder / "keys.env").write_text("SHOP_FILE=other.csv\n")
+    monkeypatch.delenv("SHOP_FILE", raising=False)
+    hidden = BOTH.replace("orders.csv", "'${SHOP_FILE}'") + "secrets_file: keys.env\n"
+    assert "weight_in_ounces" in shown(folder, hidden % ("", ""))
+    assert "crm.customers" in shown(folder, (BOTH + "state_folder: elsewhere\n") % (", kind: sqlite", ""))
+    assert (folder / "elsewhere" / "state.duckdb").exists()
+    (folder / "roles.yaml").write_text(
+        "attributes:\n  - {id: ounces, name: ounces, meaning: a weight in ounces, examples: [weight_in_ounces]}\n"
+    )
+    with_roles = BOTH.replace("orders.csv", "other.csv") + "identities: roles.yaml\n"
+    assert "weight_in_ounces" in shown(folder, with_roles % ("", ""))
+
+
+def test_models_and_limits_reach_those_who_use_them(tmp_path: Path):
+    folder = write_shop(tmp_path)
+    limits = {name: 7 for name in LimitsEntry.model_fields}
+    models = {name: "anthropic:some" for name in ModelsEntry.model_fields}
+    (folder / "coset.yaml").write_text((BOTH % ("", f", limits: {limits}")) + f"models: {models}\n")
+    environment = load_environment(folder)
+    assert all(getattr(environment.settings("shop").limits, name) == 7 for name in limits)
+    assert environment.models == models
+
+
+def test_every_key_of_the_file_is_tried_here():
+    tried = Path(__file__).read_text()
+    keys = [*EnvironmentEntry.model_fields, *SourceEntry.model_fields]
+    assert [key for key in keys if f"{key}:" not in tried] == []

@@ -221,7 +221,17 @@ def corrections_file(environment: Environment) -> Path:
 
 def load_corrections(environment: Environment) -> Corrections:
     """What the file says; empty when there is none. Raises `UserError` with the line when it is not valid YAML."""
-    return _File(_read(corrections_file(environment))).corrections
+    return parse_corrections(corrections_text(environment))
+
+
+def corrections_text(environment: Environment) -> str:
+    """The file as it is written; empty when there is none."""
+    return _read(corrections_file(environment))
+
+
+def parse_corrections(text: str) -> Corrections:
+    """What a text in the form of the file says."""
+    return _File(text).corrections
 
 
 def add_corrections(

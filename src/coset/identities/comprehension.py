@@ -1,13 +1,14 @@
 """Realise an environment's identities and keep them: the last step of `coset comprehend`, and all of `coset teach`.
 
 In: an open state and a model. Out: rows in the state, and a summary of what changed role. Everything is realised and
-kept anew, so that equal evidence gives equal roles whatever came before; only embeddings of unchanged features are
+kept anew where anything differs, so that equal evidence gives equal roles; only embeddings of unchanged features are
 taken over. The summary tells objects whose features changed, or whose margin the drift of the bank may have used up,
 from those that are certified to have kept their role.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,9 @@ from coset.identities.realise import (
 from coset.identities.store import IdentityStore
 from coset.readings.observe import observe
 from coset.state import EvidenceState
+
+REALISED = "realised"
+"""The key of the state's `meta` under which a digest of all stands that the roles were realised from."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,16 @@ def comprehend_identities(state: EvidenceState, model: IdentityModel) -> RoleSum
     """Bring the identities of a state up to date with its evidence and with what was taught."""
     store = IdentityStore(state)
     environment = observe(state)
+    taught = store.taught(model.inventory)
+    seen = hashlib.blake2b(
+        repr((model.name, environment, taught)).encode("utf-8", "replace"), digest_size=16
+    ).hexdigest()
+    if state.meta(REALISED) == seen:
+        return RoleSummary(len(environment.objects), 0, 0, len(environment.objects), ())
     same_model = state.meta("identity_model") == model.name
     known = store.known_embeddings() if same_model else {}
     embedded = embed(environment, model, known)
     signals = all_signals(environment, model)
-    taught = store.taught(model.inventory)
     realised = {
         coordinate: realise_coordinate(coordinate, embedded, signals, model.coordinates[coordinate], taught)
         for coordinate in COORDINATES
@@ -79,6 +88,7 @@ def comprehend_identities(state: EvidenceState, model: IdentityModel) -> RoleSum
             if old is not None and old.identity != after:
                 changes.append(RoleChange(old.reference, coordinate, old.identity, after))
     store.replace(model.inventory, model.name, embedded, signals, realised)
+    state.set_meta(REALISED, seen)
     encoded = sum(digest not in known for digest in embedded.digests)
     return RoleSummary(len(embedded.references), encoded, int(examined.sum()), int((~examined).sum()), tuple(changes))
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from coset import __version__
 from coset.environment.configuration import Environment
-from coset.environment.corrections import load_corrections
 from coset.readings.observe import observe
 from coset.readings.observed import ObservedEnvironment
 from coset.readings.offline import CopyOf, read_offline
@@ -25,6 +24,7 @@ from coset.state import EvidenceState
 from coset.state.documents import sections
 from coset.state.read_model import ReadModel
 from coset.state.readings import CORRECTIONS, OFFLINE, ReadingStore
+from coset.state.said import corrections_in_force
 from coset.state.tables import table_of_references
 from coset.state.written_sql import sql_uses
 
@@ -90,7 +90,7 @@ def said_readings(state: EvidenceState, environment: Environment) -> list[Readin
             said.reference, tables[said.reference], said.name, said.meaning or "", tuple(said.synonyms),
             said.reader, 1.0 if said.reader == "person" else 0.9, CORRECTIONS,
         )
-        for said in load_corrections(environment).readings
+        for said in corrections_in_force(environment, state).readings
         if said.reference in tables
     ]  # fmt: skip
 

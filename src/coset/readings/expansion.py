@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from coset.readings.observed import ObservedColumn
@@ -169,10 +169,7 @@ class Expander:
 
     def _guesses(self, piece: str) -> list[Part]:
         """Words whose letters, in order, hold those of the piece: `sbscr` of subscriber."""
-        found = []
-        for word in self.words.by_letter.get(piece[0], ()):
-            if len(word) > len(piece) and (form := _form_cost(piece, word)) is not None:
-                found.append(Part((word,), form + 0.4 * self._rarity(word), "guess"))
+        found = [Part((word,), form + 0.4 * self._rarity(word), "guess") for word, form in _forms(piece)]
         return sorted(found, key=lambda part: (part.cost, part.words))[:KEPT]
 
     def _together(self, piece: str) -> list[Part]:
@@ -289,24 +286,31 @@ def _wordy(column: ObservedColumn) -> bool:
     return bool(values) and sum(any(c.isalpha() for c in value) for value in values) >= 0.8 * len(values)
 
 
-def _form_cost(piece: str, word: str) -> float | None:
+@lru_cache(maxsize=20_000)
+def _forms(piece: str) -> tuple[tuple[str, float], ...]:
+    """The words that a piece may stand for, each with how far it is from them."""
+    words = vocabulary().by_letter.get(piece[0], ())
+    return tuple(
+        (word, cost)
+        for word, consonants in words
+        if len(word) > len(piece) and (cost := _form_cost(piece, word, consonants)) is not None
+    )
+
+
+def _form_cost(piece: str, word: str, consonants: str) -> float | None:
     """How far a piece is from a word it may stand for; None where it may not."""
+    place = 0
+    for letter in piece:
+        place = word.find(letter, place) + 1
+        if not place:
+            return None
     if word.startswith(piece):
         return 0.7 if len(piece) >= 4 else 1.1
-    skeleton = word[0] + "".join(letter for letter in word[1:] if letter not in _VOWELS)
-    if piece == skeleton or piece == _undoubled(skeleton):
+    if piece == consonants or piece == _undoubled(consonants):
         return 0.5
-    if len(piece) < 0.34 * len(word):
+    if len(piece) < 0.34 * len(word) or place - 1 < 0.4 * len(word):
         return None
-    place, last = 0, 0
-    for letter in piece:
-        last = word.find(letter, place)
-        if last < 0:
-            return None
-        place = last + 1
-    if last < 0.4 * len(word):
-        return None
-    missed = sum(letter not in piece for letter in skeleton)
+    missed = sum(letter not in piece for letter in consonants)
     return 1.2 + 0.25 * missed + (0.4 if any(letter in _VOWELS for letter in piece[1:]) else 0.0)
 
 

@@ -72,6 +72,7 @@ def read_offline(
         key: each.name for key, each in best_readings(each for each in found if each.name and each.is_table).items()
     }
     around = words_around(environment, texts)
+    as_originals = _wholly_as_originals(environment, copies or {})
     for source, tables in by_source.items():
         near = Counter(around)
         for text in texts:
@@ -80,13 +81,34 @@ def read_offline(
         habits = habits_of(tables)
         language = language_of(tables, habits)
         context = SourceContext(habits, Expander(near, language), titles)
-        first = [each for table in tables for each in name_readings(table, context)]
+        own = [table for table in tables if table.reference not in as_originals]
+        first = [each for table in own for each in name_readings(table, context)]
         # Read again with what was surely read: a short form means in one place what it means in the others.
         near.update(_surely_read(first))
         things = {_entity(tuple(each.name.split()))[-1] for each in first if each.is_table and each.name}
         context = SourceContext(habits, Expander(near, language, things), titles)
-        found += [each for table in tables for each in name_readings(table, context)]
+        found += [each for table in own for each in name_readings(table, context)]
+        found += [each for table in tables if table.reference in as_originals for each in _unread(table)]
     return _named(found if not copies else _as_originals(environment, found, copies))
+
+
+def _wholly_as_originals(environment: ObservedEnvironment, copies: Mapping[str, CopyOf]) -> set[str]:
+    """Copies of which every column is one of the original: what their names say need not be found out twice."""
+    tables = {table.reference: table for table in environment.tables}
+    found = set()
+    for reference, copy in copies.items():
+        table, original = tables.get(reference), tables.get(copy.original)
+        if table and original and copy.original not in copies:
+            ends = {column.reference[len(original.reference) :] for column in original.columns}
+            if all(column.reference[len(reference) :] in ends for column in table.columns):
+                found.add(reference)
+    return found
+
+
+def _unread(table: ObservedTable) -> Iterator[Reading]:
+    """Names as they stand, to be read as those of the original."""
+    for reference, name in ((table.reference, table.name), *((each.reference, each.name) for each in table.columns)):
+        yield Reading(reference, table.reference, name, "", (), "words", 0.1, name)
 
 
 def _as_originals(

@@ -18,6 +18,7 @@ DATA = Path(__file__).parent / "data"
 LANGUAGES = ("de", "fr", "es", "it", "nl", "pt", "pl", "sv")
 HEAD_FIRST = frozenset({"fr", "es", "it", "pt", "pl"})
 """Languages that say *number of the order* where English says *order number*."""
+_WITHOUT_VOWELS = str.maketrans("", "", "aeiou")
 _LINKING = frozenset({"of", "the", "by", "and"})
 
 
@@ -37,12 +38,13 @@ class Vocabulary:
         return word in self.counts
 
     @cached_property
-    def by_letter(self) -> dict[str, tuple[str, ...]]:
-        """Words of four letters and more by their first letter: what an unlisted short form may stand for."""
-        found: dict[str, list[str]] = defaultdict(list)
+    def by_letter(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Words of four letters and more by their first letter, each with its first letter and consonants: what an
+        unlisted short form may stand for."""
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for word, count in self.counts.items():
             if len(word) >= 4 and count >= 4:
-                found[word[0]].append(word)
+                found[word[0]].append((word, word[0] + word[1:].translate(_WITHOUT_VOWELS)))
         return {letter: tuple(words) for letter, words in found.items()}
 
 

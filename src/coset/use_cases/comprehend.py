@@ -22,11 +22,10 @@ import duckdb
 
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
-from coset.environment.corrections import load_corrections
 from coset.environment.leftovers import make_private, sweep
 from coset.environment.source import Table
 from coset.environment.units import Unit, units_of
-from coset.errors import Cancelled, CosetError
+from coset.errors import Cancelled, CosetError, UserError
 from coset.evidence.changes import remove_gone, units_to_examine
 from coset.evidence.dictionaries import dictionary_documents
 from coset.evidence.documents.findings import common_words, comprehend_findings
@@ -58,6 +57,7 @@ from coset.state.objects import Relation
 from coset.state.read_model import ReadModel
 from coset.state.relations import RelationRow
 from coset.state.rows import reference_of, table_of
+from coset.state.said import corrections_in_force, remember_corrections
 from coset.state.withdrawal import note_withdrawal, rewrite_without_withdrawn
 from coset.use_cases.model_reading import ModelReadingSummary, ReadWith, read_with_model
 
@@ -317,7 +317,7 @@ def read_queries(run: Run) -> None:
 def propose_joins(run: Run) -> None:
     """Joins that keys declare, values show or names propose, and counters that disagree with the rows they count. Only
     tables that something new must be asked of are read."""
-    joins = load_corrections(run.environment).joins
+    joins = corrections_in_force(run.environment, run.state).joins
     said = repr(joins)
     if run.state.meta(RELATIONS_FOUND) is not None and (run.state.meta(JOINS_SAID) or "()") == said:
         return
@@ -345,11 +345,15 @@ def propose_joins(run: Run) -> None:
 
 def read_corrections(run: Run) -> None:
     """What people said: handed over to the corrections file by a state of an earlier release, and read from there."""
-    corrections = load_corrections(run.environment)
-    wrong = [*corrections.problems]
+    try:
+        wrong = [*remember_corrections(run.environment, run.state).problems]
+    except UserError as error:
+        told = f"{error}; until that is mended, what it last said holds"
+        run.problems.append(("corrections", told))
+        return
     wrong += mirror_corrections(run.state, run.environment, load_inventory(run.environment.identities_file))
     names = names_of(run.state)
-    wrong += load_corrections(run.environment).unknown(lambda reference: bool(names.find(reference)))
+    wrong += remember_corrections(run.environment, run.state).unknown(lambda reference: bool(names.find(reference)))
     run.problems += [("corrections", str(problem)) for problem in wrong]
 
 
@@ -375,7 +379,7 @@ def realise_identities(run: Run) -> None:
 
 def find_mentions_and_rules(run: Run) -> None:
     """What the documents name, and which of their sentences are rules for figures."""
-    corrections = load_corrections(run.environment)
+    corrections = corrections_in_force(run.environment, run.state)
     vocabulary = Path(str(files("coset.identities").joinpath("weights", VOCABULARY_FILE)))
     mentions, rules = comprehend_findings(run.state, common_words(vocabulary), corrections)
     run.report(mentions=mentions, rules=rules)

@@ -7,6 +7,7 @@ has no text and says so.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,8 @@ def from_pdf(path: Path) -> list[Block]:
     except ImportError:
         raise MissingDependency("Reading PDF documents", "documents") from None
     try:
+        # What it warns of is in the text or is told as why there is none.
+        logging.getLogger("pypdf").setLevel(logging.CRITICAL)
         reader = pypdf.PdfReader(path)
         if reader.is_encrypted and not reader.decrypt(""):
             raise Unreadable("is encrypted")

@@ -29,6 +29,8 @@ MOST_BYTES = 100_000_000
 MOST_SECONDS = 60.0
 """For one document."""
 MOST_MEMORY = 2_000_000_000
+PLAIN, SMALL = frozenset({"text", "markdown"}), 500_000
+"""Formats that are just cut into lines, and the size in bytes up to which that needs no process of its own."""
 START_SECONDS = 60.0
 """For the process to begin, on a busy machine."""
 
@@ -43,6 +45,9 @@ def read_documents(paths: Sequence[Path], seconds: float = MOST_SECONDS) -> Iter
         for path in paths:
             if (problem := _refused(path)) is not None:
                 yield path, problem
+                continue
+            if FORMATS.get(path.suffix.lower(), "text") in PLAIN and path.stat().st_size <= SMALL:
+                yield path, read_here(path)
                 continue
             process = process or _ReadingProcess()
             outcome = process.read(path, seconds)

@@ -11,7 +11,6 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
-from coset.environment.corrections import load_corrections
 from coset.evidence.reading import JoinableTable
 from coset.relations.code_lists.find import CodeColumn, find_code_lists
 from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of
@@ -19,6 +18,7 @@ from coset.relations.copies.row_overlap import PassingOver
 from coset.relations.copies.stage import copies_digest, copies_with_originals, standing_of
 from coset.state.objects import CodeList
 from coset.state.read_model import ReadModel
+from coset.state.said import corrections_in_force
 from coset.state.tables import few_valued_columns, names_of_columns
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def find_and_store_code_lists(
         code_columns(state, copies), parts, copies=copies, retired=set(standing.retired), named=standing.named,
         joined=joined,
     )  # fmt: skip
-    lists = overruled(found, load_corrections(environment).code_lists)
+    lists = overruled(found, corrections_in_force(environment, state).code_lists)
     state.store_code_lists(lists, labels_of(lists, parts))
 
 
@@ -78,7 +78,7 @@ def code_lists_digest(environment: Environment, state: EvidenceState) -> str:
     """What code lists depend on: when it is the same, they are."""
     digest = hashlib.sha256(copies_digest(environment, state).encode())
     digest.update(repr([(row.id, row.confidence) for row in ReadModel(state).relations]).encode())
-    digest.update(repr(load_corrections(environment).code_lists).encode())
+    digest.update(repr(corrections_in_force(environment, state).code_lists).encode())
     return digest.hexdigest()
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
 from coset.environment.copy_names import COPY_KINDS
-from coset.environment.corrections import load_corrections
 from coset.evidence.reading import JoinableTable
 from coset.relations.copies.find import Standing, find_copies
 from coset.relations.copies.row_overlap import PassingOver
@@ -21,6 +20,7 @@ from coset.relations.copies.statements import spoken_of
 from coset.state.documents import sections
 from coset.state.objects import Copy
 from coset.state.read_model import ReadModel
+from coset.state.said import corrections_in_force
 from coset.state.tables import SourceRow, versions_of_tables
 from coset.state.written_sql import written_sql
 
@@ -38,14 +38,15 @@ COPIES_FOUND = "copies"
 def copies_digest(environment: Environment, state: EvidenceState) -> str:
     """What copies depend on: when it is the same, they are."""
     digest = hashlib.sha256()
+    spoken = spoken_of(_texts(state), [(row.reference, row.name) for row in ReadModel(state).tables.values()])
     for known in (
         versions_of_tables(state),
-        [(each.reference, each.text, each.status) for each in sections(state)],
+        sorted(spoken.named),
+        sorted(spoken.retired.items()),
         [(each.reference, each.name, each.tables) for each in written_sql(state)],
-        [(each.source, each.description) for each in ReadModel(state).all(SourceRow)],
     ):
         digest.update(repr(known).encode())
-    digest.update(repr(load_corrections(environment).copies).encode())
+    digest.update(repr(corrections_in_force(environment, state).copies).encode())
     return digest.hexdigest()
 
 
@@ -63,18 +64,24 @@ def find_and_store_copies(
     passing_over: PassingOver = nullcontext,
 ) -> None:
     found = find_copies(connection, tables, standing_of(state, tables), opens, passing_over)
-    copies = overruled(found, load_corrections(environment).copies, {str(table.reference) for table in tables})
+    copies = overruled(
+        found, corrections_in_force(environment, state).copies, {str(table.reference) for table in tables}
+    )
     state.store_copies(copies)
 
 
 def standing_of(state: EvidenceState, tables: Sequence[JoinableTable]) -> Standing:
     """Which tables are spoken of, retired, referred to, or views."""
     names = [(str(table.reference), table.reference.table or "") for table in tables if not table.members]
+    spoken = spoken_of(_texts(state), names)
+    return Standing(spoken.named - set(spoken.retired), spoken.retired, _referred_to(state, tables), _views(state))
+
+
+def _texts(state: EvidenceState) -> list[str]:
+    """What is in force of what people wrote."""
     current = [each for each in sections(state) if each.status == "current"]
     texts = [each.text for each in sorted(current, key=lambda each: each.reference)]
-    texts += [each.description for each in ReadModel(state).all(SourceRow) if each.description is not None]
-    spoken = spoken_of(texts, names)
-    return Standing(spoken.named - set(spoken.retired), spoken.retired, _referred_to(state, tables), _views(state))
+    return texts + [each.description for each in ReadModel(state).all(SourceRow) if each.description is not None]
 
 
 def _referred_to(state: EvidenceState, tables: Iterable[JoinableTable]) -> Counter[str]:
