@@ -20,6 +20,7 @@ from coset.errors import UserError
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.identities.model import load_model
 from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
+from coset.routing.objects.knowledge import Knowledge
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.ranking.features import candidates
 from coset.routing.ranking.index import RoutingIndex, Vectors
@@ -27,7 +28,7 @@ from coset.routing.ranking.index_store import load_index
 from coset.routing.ranking.model import RoutingModel, load_routing_model
 from coset.routing.ranking.question import encode_question
 from coset.routing.request import Anchor, Demand
-from coset.routing.search.blending import Context, blended
+from coset.routing.search.blending import Context, Pairs, Written, blended, written_scores
 from coset.routing.search.coverage import Vocabulary, role_words, without_chance
 from coset.routing.search.lexical import LexicalIndex
 from coset.routing.search.recover import sections_of
@@ -47,10 +48,12 @@ EXPLAINED = 20
 SURE_TRUST = 0.6
 """From this trust in names on, the ranker's probabilities are taken as they are."""
 HOLDING = 1.5
-"""What it counts that a table alone holds a value of the question, beside being named by the best passage."""
+"""What it counts that a table alone holds a value of the question."""
 WRITTEN = 0.28
 """The most that it counts for a column that a passage or rule names it, or that its name has the question's words:
 values of such columns are told first, but none is chosen for it alone."""
+MOST_COPIES = 3
+"""More copies than these say no more of how much a table matters."""
 BELIEVED = 0.5
 """Joins of less confidence lead nowhere."""
 
@@ -184,13 +187,13 @@ class Router:
         ranked_by = demand if self.model.ranks_by_demand else None
         ranking = self.model.ranker.rank(candidates(encoded, ranked_by, found.anchors, self.index), self.index)
         hits = self.lexical.find(question)
-        order = blended(
-            ranking.best_tables(),
-            hits.lent,
-            self.index.trust,
-            self.context,
-            self._numbered(hits.mentioned) + self._numbered(self._holding(found.anchors)),
-        )
+        holding = self._numbered(self._holding(found.anchors))
+        written = Written(
+            hits.tables, hits.lent, self.index.table_vectors @ encoded.whole, hits.documents.said,
+            hits.documents.terms, hits.documents.systems, holding,
+        )  # fmt: skip
+        scored = written_scores(written, self.context)
+        order = blended(ranking.best_tables(), scored, self.index.trust, self.context, holding)
         # Where names do not speak, the ranker's scores are guesses: they choose nothing by themselves.
         belief = min(1.0, self.index.trust / SURE_TRUST)
         tables = {
@@ -205,13 +208,14 @@ class Router:
         for reference, share in hits.columns.items():
             columns[reference] = max(columns.get(reference, 0.0), WRITTEN * share)
         ordered = tuple(self.index.tables[number] for number in order[:ORDERED])
-        passages = tuple(reference for reference, *_ in hits.passages)
+        passages = tuple(dict.fromkeys(passage.section for passage in hits.documents.passages))
         unfound = tuple(phrase for phrase in covered.told if not self.lexical.knows(phrase))
         nearness = covered.strength if self._says_something(question) else 0.0
         scores = Scores(tables, columns, ordered, passages, nearness, unfound, found.unread)
         anchors = in_order_of_score(found.anchors)
         selection = choose(demand, anchors, scores, self.objects, self.inventory, self.settings)
-        return _Request(demand, found, scores, hits.passages, anchors, selection)
+        led = tuple((each.section, each.share, each.led_to) for each in hits.documents.passages)
+        return _Request(demand, found, scores, led, anchors, selection)
 
     def _says_something(self, question: str) -> bool:
         """Whether any telling word of a question stands anywhere here, or is a word at all."""
@@ -243,17 +247,32 @@ class Router:
         return found
 
     def _context(self) -> Context:
-        numbers = self.index.table_numbers
-        joins = [
-            (numbers[relation.left_table], numbers[relation.right_table], relation.confidence)
-            for relation in self.objects.relations
-            if relation.confidence >= BELIEVED and relation.left_table in numbers and relation.right_table in numbers
+        numbers, objects = self.index.table_numbers, self.objects
+        knowledge = objects.knowledge
+        refers: list[tuple[int, int, float]] = []
+        for relation in objects.relations:
+            left, right = numbers.get(relation.left_table), numbers.get(relation.right_table)
+            if relation.confidence < BELIEVED or left is None or right is None or left == right:
+                continue
+            if relation.cardinality != "1:n":
+                refers.append((left, right, relation.confidence))
+            if relation.cardinality != "n:1":
+                refers.append((right, left, relation.confidence))
+        decodes = [
+            (numbers[table], numbers[codes.list_reference], codes.confidence)
+            for column, lists in knowledge.code_lists.items()
+            if (table := objects.table_of(column)) in numbers
+            for codes in lists
+            if codes.status != "outdated" and codes.list_reference in numbers
         ]
-        both = [(left, right) for left, right, _ in joins] + [(right, left) for left, right, _ in joins]
+        copied = {table: min(count, MOST_COPIES) / MOST_COPIES for table, count in knowledge.copies_of.items()}
         return Context(
+            np.array([knowledge.original(table) == table for table in self.index.tables], dtype=bool),
             self._numbered(self.lexical.main),
-            np.array(both, dtype=np.int64).reshape(-1, 2),
-            np.array([confidence for *_, confidence in joins] * 2, dtype=np.float32),
+            self._numbered(copied),
+            self._numbered(dict.fromkeys(self.lexical.out_of_use, 1.0)) > 0,
+            Pairs.of(_among_originals(refers, knowledge, self.index.tables)),
+            Pairs.of(_among_originals(decodes, knowledge, self.index.tables)),
         )
 
     def _strongest_demand(self, demand: Demand) -> tuple[tuple[str, str, float], ...]:
@@ -274,6 +293,12 @@ class Router:
                 why = "no room in the budget" if reference in fitting else "too weak"
                 found.append((reference, score, why))
         return tuple(found[:EXPLAINED])
+
+
+def _among_originals(
+    pairs: Iterable[tuple[int, int, float]], knowledge: Knowledge, tables: Sequence[str]
+) -> list[tuple[int, int, float]]:
+    return [pair for pair in pairs if all(knowledge.original(tables[number]) == tables[number] for number in pair[:2])]
 
 
 def _strongest(scores: dict[str, float]) -> tuple[tuple[str, float], ...]:

@@ -26,7 +26,8 @@ from coset.routing.ranking.selection import kept_columns
 from coset.routing.request import Anchor
 from coset.routing.schema_files import SchemaDatabase
 from coset.routing.search.blending import blended
-from coset.routing.search.lexical import WeightedWords, texts_of_observed
+from coset.routing.search.lexical import texts_of_observed
+from coset.routing.search.weighted_words import WeightedWords
 from coset.routing.search.word_index import stems_of
 
 MOST_TABLES = 200

@@ -106,6 +106,8 @@ class Mention:
     how: str
     confidence: float
     paragraph: int
+    words: str = ""
+    """As the paragraph has them."""
 
 
 @dataclass(frozen=True)
@@ -231,6 +233,6 @@ def _mentions(rows: Sequence[documents.MentionRow]) -> dict[str, tuple[Mention, 
     found: dict[str, list[Mention]] = defaultdict(list)
     for row in rows:
         found[row.section_reference].append(
-            Mention(row.target_reference, row.how or "", row.confidence or 0.0, row.paragraph)
+            Mention(row.target_reference, row.how or "", row.confidence or 0.0, row.paragraph, row.words or "")
         )
     return {section: tuple(targets) for section, targets in found.items()}

@@ -1,9 +1,9 @@
-"""The learned order of tables beside plain lexical search, so that it is never worse than that.
+"""One order of tables out of all that speaks for each: what is written, what it means, what joins, what was learned.
 
-In: the tables as the ranker orders them, their lexical scores, and how readable an environment's names are. Out: one
-order of all tables. The ranker learned from names that speak; where most words of the names are no words, it is trusted
-little, and what is written of the tables decides. Ranks are fused, not scores: those of one are no measure for the
-other. How far each is trusted was chosen on pooled validation databases and on one company: docs/routing.md.
+In: for a question the scores of plain search, of documents and of vectors, and the order of the ranker; of the
+environment which tables matter whatever is asked and what joins. Out: one order of all tables. The ranker learned from
+names that speak; where most words of the names are no words, it is trusted little, and what is written decides. Ranks
+are fused, not scores: those of one are no measure for the other. How the weights were found: docs/routing.md.
 """
 
 from __future__ import annotations
@@ -16,18 +16,30 @@ from numpy.typing import NDArray
 
 from coset.readings.observed import ObservedEnvironment
 from coset.readings.words import words_of
-from coset.routing.search.lexical import Scores
+from coset.routing.search.weighted_words import Scores
 
 Order = NDArray[np.int64]
+Numbers = NDArray[np.float64]
 DAMPING = 10
 """Of reciprocal ranks: the larger, the less the first places weigh."""
 OPAQUE, READABLE = 0.55, 0.85
 """The share of known words in names at which the ranker is trusted least, and most."""
-LEAST_TRUST, MOST_TRUST = 0.15, 0.85
-MENTIONED, MAIN, JOINED = 0.06, 0.1, 0.3
-"""What a table gains beside its fused ranks: 0.1 for the first place of one order, half of it for the tenth."""
-LEADING = 12
+LEAST_TRUST, MOST_TRUST = 0.1, 0.85
+HOLDING = 0.06
+"""What a table gains in the fused order that alone holds a value of the question: 0.1 is the gain of a first place."""
 SHORTEST = 2
+
+WORDS, WORDS_PLACE, LENT, LENT_PLACE, LIKE, SAID, TERMS, SYSTEM, HELD = 0.5, 0.5, 0.9, 0.9, 1.4, 0.8, 1.0, 0.3, 1.4
+MAIN, COPIED, OUT_OF_USE = 2.2, 1.5, -1.0
+"""What speaks for a table by itself: words of the question, its place by them, the same with the words that passages
+lend, its place by meaning, its place by what documents say of it, terms that lead to it, paragraphs that name its
+source, values it holds; and whatever is asked: that people name it, copy it, or say that its use has ended."""
+BIAS = -6.8
+REFERRED, REFERRING, ALL_REFERRING, DECODING = 0.9, 0.2, 1.6, 2.2
+"""What it gains by likely tables that refer to it, that it refers to, by all that refer to it, and by those of which
+it says what codes mean."""
+FIRST, LEADING, JOINED = 16, 12, 1.0
+"""After so many tables, those that join with one of the leading ones come first."""
 
 
 def trust_in_names(environment: ObservedEnvironment, is_word: Callable[[str], bool]) -> float:
@@ -44,55 +56,139 @@ def trust_in_names(environment: ObservedEnvironment, is_word: Callable[[str], bo
 
 
 @dataclass(frozen=True)
-class Context:
-    """What an environment says of its tables beside the question: which matter whatever is asked (`main`, 0 to 1), and
-    which join (pairs of numbers both ways, with confidences)."""
+class Pairs:
+    """Pairs of tables by their numbers, with confidences."""
 
+    left: Order
+    right: Order
+    confidences: Numbers
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[int, int, float]]) -> Pairs:
+        numbers = np.array([pair[:2] for pair in found], dtype=np.int64).reshape(-1, 2)
+        return cls(numbers[:, 0], numbers[:, 1], np.array([pair[2] for pair in found], dtype=np.float64))
+
+    def best(self, of_left: Numbers) -> Numbers:
+        """Of each right table, the most that a left one gives it."""
+        found = np.zeros(len(of_left))
+        np.maximum.at(found, self.right, of_left[self.left] * self.confidences)
+        return found
+
+    def sums(self, of_left: Numbers) -> Numbers:
+        found = np.zeros(len(of_left))
+        np.add.at(found, self.right, of_left[self.left] * self.confidences)
+        return found
+
+    @property
+    def turned(self) -> Pairs:
+        return Pairs(self.right, self.left, self.confidences)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an environment says of its tables beside the question, in the order of the index."""
+
+    originals: NDArray[np.bool_]
     main: Scores
-    links: NDArray[np.int64]
-    confidences: Scores
+    """Which matter whatever is asked: 0 to 1."""
+    copied: Scores
+    """How often each was copied, up to 1: people copy what matters."""
+    out_of_use: NDArray[np.bool_]
+    refers: Pairs
+    """Each row of the left finds at most one row of the right; both ways where that is not known."""
+    decodes: Pairs
+    """Left columns hold codes of which the right says what they mean."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is found for a question, in the order of the index."""
+
+    words: Scores
+    lent: Scores
+    like: Scores
+    said: Scores
+    terms: Scores
+    systems: Scores
+    holding: Scores
+
+
+def written_scores(found: Written, context: Context) -> Numbers:
+    """How much speaks for each table, but for the ranker; copies come after all originals."""
+    there = context.originals
+
+    def places(scores: Scores) -> Numbers:
+        return DAMPING / (DAMPING + _ranks_of_scores(np.where(there, scores, -1.0)))
+
+    alone = (
+        WORDS * _share(found.words, there)
+        + WORDS_PLACE * places(found.words)
+        + LENT * _share(found.lent, there)
+        + LENT_PLACE * places(found.lent)
+        + LIKE * places(found.like)
+        + SAID * places(found.said)
+        + TERMS * found.terms
+        + SYSTEM * found.systems
+        + HELD * np.minimum(found.holding, 1.5)
+        + MAIN * context.main
+        + COPIED * context.copied
+        + OUT_OF_USE * context.out_of_use
+    )
+    likely = np.where(there, 1.0 / (1.0 + np.exp(-(alone + BIAS))), 0.0)
+    scores = (
+        alone
+        + REFERRED * context.refers.best(likely)
+        + REFERRING * context.refers.turned.best(likely)
+        + ALL_REFERRING * np.minimum(context.refers.sums(likely), 2.0) / 2
+        + DECODING * context.decodes.best(likely)
+    )
+    last = float(scores.min(initial=0.0)) - 1.0
+    return np.where(there, scores, last).astype(np.float64)
 
 
 def blended(
     learned: Sequence[int] | Order,
-    lexical: Scores,
+    written: Scores | Numbers,
     trust: float,
     context: Context | None = None,
-    mentioned: Scores | None = None,
+    holding: Scores | None = None,
 ) -> Order:
     """All tables by their fused ranks; ties in the order of the index. What the ranker left out comes after what it
-    has. `mentioned` says how surely passages that the question found name a table. The less the names speak, the more
-    counts what is known whatever is asked, and that a table joins with one of the first."""
-    size = len(lexical)
-    fused = trust / (DAMPING + _ranks(learned, size)) + (1 - trust) / (DAMPING + _ranks_of_scores(lexical))
-    if mentioned is not None:
-        fused += MENTIONED * mentioned
-    if context is not None:
-        opaque = (1 - trust) / (1 - LEAST_TRUST)
-        fused += opaque * MAIN * context.main
-        fused += opaque * JOINED * _joined(fused, context)
-    return np.argsort(-fused, kind="stable")
+    has. The less the names speak, the more it counts after the first places that a table joins with a leading one."""
+    size = len(written)
+    fused = trust / (DAMPING + _ranks(learned, size)) + (1 - trust) / (DAMPING + _ranks_of_scores(written))
+    if holding is not None:
+        fused += HOLDING * holding
+    order = np.argsort(-fused, kind="stable")
+    return order if context is None else _joined(order, context, (1 - trust) / (1 - LEAST_TRUST))
 
 
-def _joined(fused: NDArray[np.float64], context: Context) -> NDArray[np.float64]:
-    """Of each table, the best of the first tables that it joins with."""
-    reached = np.zeros(len(fused))
-    if len(context.links):
-        first = np.zeros(len(fused), dtype=bool)
-        first[np.argsort(-fused, kind="stable")[:LEADING]] = True
-        left, right = context.links[:, 0], context.links[:, 1]
-        used = first[left]
-        np.maximum.at(reached, right[used], fused[left[used]] * context.confidences[used])
-    return reached
+def _joined(order: Order, context: Context, opaque: float) -> Order:
+    """The order, but for what follows the first places: there joins with the leading tables count."""
+    ranks = _ranks(order, len(order))
+    leading = np.where(ranks < LEADING, DAMPING / (DAMPING + ranks), 0.0)
+    reached = np.maximum.reduce(
+        [context.refers.best(leading), context.refers.turned.best(leading), context.decodes.best(leading)]
+    )
+    matters = 0.5 + np.minimum(context.copied * 3, 1.0) / 2 + np.minimum(context.main, 0.5)
+    after = DAMPING / (DAMPING + np.maximum(ranks - FIRST, 0.0)) + opaque * JOINED * reached * matters
+    after = np.where(context.originals & ~context.out_of_use, after, 0.0)
+    return order[np.argsort(-np.where(ranks < FIRST, 1_000.0 - ranks, after)[order], kind="stable")]
 
 
-def _ranks(order: Sequence[int] | Order, size: int) -> NDArray[np.float64]:
+def _share(scores: Scores, there: NDArray[np.bool_]) -> Numbers:
+    own = np.where(there, scores, 0.0).astype(np.float64)
+    most = float(own.max(initial=0.0))
+    return own / most if most > 0 else own
+
+
+def _ranks(order: Sequence[int] | Order, size: int) -> Numbers:
     ranks = np.full(size, float(size))
     ranks[np.asarray(order, dtype=np.int64)] = np.arange(len(order), dtype=float)
     return ranks
 
 
-def _ranks_of_scores(scores: Scores) -> NDArray[np.float64]:
+def _ranks_of_scores(scores: Scores | Numbers) -> Numbers:
     """Equal scores have one rank, the mean of theirs: what no word found has no order."""
     _, group, counts = np.unique(-scores, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
