@@ -143,6 +143,13 @@ class Knowledge:
         """How many copies each original has."""
         return Counter(original for copy in self.copies if (original := self.original(copy)) is not None)
 
+    @cached_property
+    def outdated_lists(self) -> frozenset[str]:
+        """Tables that say what codes stand for, and of which no part holds any more."""
+        lists = [each for several in self.code_lists.values() for each in several]
+        current = {each.list_reference for each in lists if each.status != "outdated"}
+        return frozenset(each.list_reference for each in lists if each.list_reference not in current)
+
     def original(self, table: str) -> str | None:
         """The table that a copy is a copy of, over several steps; itself where it is none; None for a leftover."""
         seen = {table}

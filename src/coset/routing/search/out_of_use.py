@@ -19,11 +19,13 @@ SAID_OF = ("name", "pattern")
 """The kinds of mention by which a table is surely meant."""
 _ENDED = re.compile(
     r"\b(?:frozen|abandon\w*|obsolete|deprecated|outdated|out of date|unused|pilot|trial|stopped|retired|discontinued|"
-    r"decommission\w*|(?:is|are|was|were|been) (?:superseded|replaced)|stale|left ?overs?|dead|decoration|any ?more|no longer|nobody|"
+    r"decommission\w*|(?:is|are|was|were|been) (?:superseded|replaced)|stale|left ?overs?|dead|"
+    r"decoration|any ?more|no longer|nobody|"
     r"not (?:be |to be |in )?(?:use[ds]?|maintained|kept|ours|loaded|valid|filled|updated|trusted|reliable)|"
     r"(?:do|does|should|must|may) not (?:be )?used?|never (?:be )?used?|"
     r"veraltet\w*|eingefroren\w*|nicht mehr|abgelöst\w*|stillgelegt\w*|abgeschaltet\w*|"
-    r"obsolètes?|gelée?s?|abandonnée?s?|périmée?s?|(?:est|sont|été) remplacée?s?|(?:n'est|ne sont|n'a) plus|n'est pas utilisée?|"
+    r"obsolètes?|gelée?s?|abandonnée?s?|périmée?s?|(?:est|sont|été) remplacée?s?|"
+    r"(?:n'est|ne sont|n'a) plus|n'est pas utilisée?|"
     r"obsolet[oaie]|dismess[oaie]|congelat[oaie]|non (?:è |sono )?più|non (?:si )?usare|non si usa|superat[oaie]|"
     r"congelad[oa]s?|abandonad[oa]s?|ya no|no se usan?|"
     r"verouderd\w*|bevroren|niet meer|(?:is|werd|zijn) vervangen)\b",

@@ -42,10 +42,10 @@ from coset.routing.views.text import (
 )
 from coset.routing.views.view import DirectoryEntry, EvidenceView, LeftOut, Passage, ViewRule
 
-COVERING, CONNECTING, COMPETING, WIDENING = 0.25, 0.3, 0.35, 0.7
-"""The shares of the budget up to which wanted objects by name, then joins, then competitors, then the likeliest tables
+COVERING, CONNECTING, WIDENING, COMPETING = 0.25, 0.3, 0.62, 0.65
+"""The shares of the budget up to which wanted objects by name, then joins, then the likeliest tables, then competitors
 may fill it."""
-TABLE_ROOM = 220
+TABLE_ROOM = 240
 """A table needs about so many tokens to be told of, with its join: more tables by name alone would help nobody."""
 WIDE = 0.2
 """Of a table whose column names take more than this share of the budget the first ones come with it."""
@@ -183,9 +183,9 @@ class ViewBuilder:
             self._take_sources()
         self._cover()
         self._connect()
-        self._compete()
         self._take_rules()
         self._widen()
+        self._compete()
         Offers(self).take()
         return self._within_budget()
 
@@ -215,6 +215,23 @@ class ViewBuilder:
         return self._within_budget()
 
     # What may be taken
+
+    @property
+    def most_tables(self) -> int:
+        """So many tables are told of: a few with what decides help more than many by their names."""
+        return max(2, self.budget // TABLE_ROOM)
+
+    def has_room_for(self, table: str, more: int = 0) -> bool:
+        return table in self.parts.tables or len(self.parts.tables) < self.most_tables + more
+
+    def is_left_behind(self, reference: str) -> bool:
+        """Whether it lies in a copy, a leftover or an outdated list that is not shown: no question should find it
+        before what holds."""
+        table = self.objects.table_of(reference)
+        if table is None or table in self.parts.tables:
+            return False
+        knowledge = self.objects.knowledge
+        return knowledge.original(table) != table or table in knowledge.outdated_lists
 
     def fits(self, price: int, limit: int | None = None) -> bool:
         return self.parts.spent + price <= (self.budget - self.kept_back if limit is None else limit)
@@ -265,10 +282,9 @@ class ViewBuilder:
     def _cover(self) -> None:
         """Every wanted column by name, the most wanted first; a facet or path with its expression."""
         limit = int(self.budget * COVERING)
-        most = max(2, self.budget // TABLE_ROOM)
-        tables = self.parts.tables
+        tables, likeliest = self.parts.tables, set(self.selection.order[: self.most_tables])
         for number, pick in enumerate(self.selection.picks):
-            if pick.column.table in tables or len(tables) < most:
+            if number == 0 or (pick.column.table in likeliest and self.has_room_for(pick.column.table)):
                 self.take(pick, "name", self.budget if number == 0 else limit)
         if not tables:
             relevance = self.selection.tables or dict.fromkeys(self.selection.order, 0.0)
@@ -289,7 +305,8 @@ class ViewBuilder:
         """The strongest competitor of each wanted column, by name."""
         limit = int(self.budget * COMPETING)
         for pick in self.selection.competitors:
-            self.take(pick, "name", limit)
+            if self.has_room_for(pick.column.table):
+                self.take(pick, "name", limit)
 
     def _take_rules(self) -> None:
         """Rules that govern what was taken, then those about an entity that the question touches, and the sections that
@@ -329,10 +346,11 @@ class ViewBuilder:
         if self.budget < SMALL:
             return
         limit = int(self.budget * WIDENING)
-        most = max(2, self.budget // TABLE_ROOM)
-        for table in self.selection.order[: 2 * most]:
+        for table in self.selection.order[: 2 * self.most_tables]:
             links = self.links(table)
-            if table in self.parts.tables or not self.fits(self.parts.table_cost(table), limit):
+            if table in self.parts.tables or not self.has_room_for(table):
+                continue
+            if not self.fits(self.parts.table_cost(table), limit):
                 continue
             self.parts.take_table(table, self.selection.tables.get(table, 0.0))
             for link in links:

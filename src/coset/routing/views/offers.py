@@ -40,6 +40,8 @@ SURE_VALUE, SURE_NAME = 0.5, 0.7
 CATEGORY_WORTH, STRONG = 0.2, 0.3
 REFERENCE_WORTH, NAMING_WORTH = 0.9, 0.5
 SHARE_FOR_NAMES = 0.06
+MORE_REFERENCES = 3
+"""So many tables beyond the others may come in because keys refer to them."""
 THIN = 0.3
 """A facet that fewer rows have is told by an anchor only where it is shown."""
 FEW_TABLES, SMALL_TABLE, MOST_SMALL = 4, 12, 2
@@ -66,7 +68,7 @@ class Offers:
                 if taken.depth == "name" and taken.facts.kind == "column":
                     taken.why = self.parts.reasons(pick.column.reference, pick.why)
             elif not (_is_thin(pick.column) and "holds a value" not in pick.why):
-                open_picks.append(pick)
+                open_picks += [pick] if self.builder.has_room_for(pick.column.table) else []
         for reference in list(self.parts.columns):
             self._deeper(reference, "short", 1.0)
         for pick in open_picks:
@@ -104,7 +106,7 @@ class Offers:
         taken = self.parts.columns[reference]
         price = self.parts.take_cost(taken.facts, taken.why, depth)
         least = 0.1 * min(1.0, 2 * self.parts.tables[taken.facts.table])
-        worth = max(taken.score, least) * max(WORTH[reason] for reason in taken.why) * share
+        worth = max(taken.score, least) * max(WORTH[reason] for reason in taken.why) * share * telling(taken.facts)
 
         def take() -> None:
             self.parts.take_column(taken.facts, taken.score, taken.why, depth, 0.0)
@@ -121,6 +123,8 @@ class Offers:
         covered = column.coverage if column.kind == "facet" and column.coverage is not None else 1.0
 
         def take() -> None:
+            if not self.builder.has_room_for(column.table):
+                return
             links = self.builder.links(column.table)  # By now other tables may be there than when it was offered.
             joined = self.builder.fits(self._price(pick, links))
             if self.builder.take(pick, "name"):
@@ -177,7 +181,9 @@ class Offers:
             self._offer(f"reference {each.relation.reference}", REFERENCE_WORTH * each.worth, price, action)
 
     def _reference(self, reference: Reference) -> None:
-        if reference.table in self.parts.tables or not self.builder.fits(self.parts.plan_cost(reference.relation)):
+        if reference.table in self.parts.tables or not self.builder.has_room_for(reference.table, MORE_REFERENCES):
+            return
+        if not self.builder.fits(self.parts.plan_cost(reference.relation)):
             return
         self.parts.take_plan(reference.relation)
         for column in reference.columns:
@@ -208,6 +214,8 @@ class Offers:
         builder, parts = self.builder, self.parts
         places = self._places()
         for number, anchor in enumerate(builder.anchors):
+            if builder.is_left_behind(anchor.reference):
+                continue
             # A weak sighting is worth a line only beside the column that it speaks of.
             least = SURE_NAME if anchor.kind in ("name", "document") else SURE_VALUE
             if anchor.score < least and (anchor.kind == "name" or anchor.reference not in parts.columns):
@@ -290,6 +298,26 @@ class Offers:
                 price = parts.take_cost(column, taken.why, "full")
                 if group.distinct <= FEW and builder.fits(price):
                     parts.take_column(column, taken.score, taken.why, "full", 0.0)
+
+
+def telling(column: ColumnFacts) -> float:
+    """How much the values of a column tell whoever writes a query, beside those of others: codes with what they stand
+    for, few values, and what must be cleaned decide; of identifiers one is like the other."""
+    role = column.roles.get("attribute")
+    if column.labels:
+        return 2.0
+    if column.personal or (role is not None and role.identity in PLAIN_KEYS):
+        return 0.5
+    if any(each.expression for each in column.cleaning):
+        return 1.6
+    group = column.values
+    if group is not None and group.complete and 1 < group.distinct <= FEW:
+        return 1.5
+    return 1.2 if role is not None and role.identity in DECIDING else 1.0
+
+
+PLAIN_KEYS = frozenset(["identifier", "name", "given_name", "family_name", "email", "phone"])
+DECIDING = frozenset(["status", "type", "flag", "category", "amount", "start_time", "end_time", "event_time", "unit"])
 
 
 def _is_thin(column: ColumnFacts) -> bool:
