@@ -17,7 +17,7 @@ from coset.answering.checks.examined import CheckResult, Examined
 from coset.answering.checks.join_counts import counted_joins
 from coset.answering.checks.statement import DIALECT, RANGES, ColumnUse, Node, Statement, columns_of
 from coset.state.read_model import ReadModel
-from coset.state.tables import DiagnosticRow
+from coset.state.tables import DiagnosticRow, GroupValueRow
 
 CLEANING = "cleaning"
 LEAST_SHARE = 0.002
@@ -95,9 +95,19 @@ def is_cleaned(use: ColumnUse, dirt: Dirt, expression: str | None) -> bool:
     if known is not None and any(_bare(node) == known for node in use.within):
         return True
     if dirt.needs_expression:
-        # Several formats tried one after the other are as good as the known expression.
-        return any(_function(node) in dirt.cleaned_by and _readings(node) > 1 for node in use.within)
+        # Several formats tried one after the other are as good as the known expression; a condition of a CASE that
+        # reads each form in its own way is part of that.
+        around = [*use.within, *_cases_around(use)]
+        return any(_function(node) in dirt.cleaned_by and _readings(node) > 1 for node in around)
     return any(_function(node) in dirt.cleaned_by for node in use.within)
+
+
+def _cases_around(use: ColumnUse) -> list[Node]:
+    found, node = [], use.within[-1].parent if use.within else None
+    while node is not None and not isinstance(node, exp.Select):
+        found += [node] if isinstance(node, exp.Case | exp.If | exp.Coalesce) else []
+        node = node.parent
+    return found
 
 
 def _joined_whole(examined: Examined) -> frozenset[str]:
@@ -213,6 +223,12 @@ def _hint(row: DiagnosticRow) -> str:
 
 UNITS = "units"
 MATTERS = frozenset({"aggregate", "range", "order", "equal", "group", "distinct"})
+ADDED = frozenset({"sum", "avg", "min", "max"})
+_LETTERS = "EUR USD GBP CHF PLN JPY CNY SEK NOK DKK CZK HUF RON BGN CAD AUD NZD TRY BRL MXN INR KRW SGD HKD ZAR ILS AED"
+_NUMBERS = "978 840 826 756 985 392 156 752 578 208 203 348 946 975 124 036 554 949 986 484 356 410 702 344 710 376 784"
+CURRENCIES = frozenset(f"{_LETTERS} {_NUMBERS}".split())
+"""Letters and numbers of ISO 4217."""
+MOST_CURRENCIES = 15
 
 
 def check_units(examined: Examined) -> CheckResult:
@@ -220,8 +236,8 @@ def check_units(examined: Examined) -> CheckResult:
     if statement is None:
         return CheckResult(UNITS, "not applicable", "there is no statement that can be read")
     used = sorted({use.reference for use in statement.uses})
-    known = ReadModel(examined.state).of_references(DiagnosticRow, used)
-    rows = [row for row in known if row.kind == "mixed_units"]
+    model = ReadModel(examined.state)
+    rows = [row for row in model.of_references(DiagnosticRow, used) if row.kind == "mixed_units"]
     dirt = Dirt(MATTERS, ("case",))
     mixed = [
         row
@@ -234,10 +250,38 @@ def check_units(examined: Examined) -> CheckResult:
             for use in statement.uses
         )
     ]
-    if mixed:
-        said = "; ".join(f"{row.column_reference}: {row.detail}" for row in mixed)
-        return CheckResult(UNITS, "doubt", f"mixed units are not converted: {said}",
-                           tuple(row.column_reference for row in mixed))  # fmt: skip
+    said = [f"{row.column_reference}: {row.detail}" for row in mixed]
+    references = [row.column_reference for row in mixed]
+    for amount, currency, values in _several_currencies(statement, model):
+        said.append(f"{amount} is in several currencies ({', '.join(values)} in {currency}), which is not looked at")
+        references += [amount, currency]
+    if said:
+        return CheckResult(UNITS, "doubt", f"mixed units are not converted: {'; '.join(said)}", tuple(references))
     if rows:
         return CheckResult(UNITS, "passed", "mixed units are converted where it matters")
     return CheckResult(UNITS, "passed", "no column that is used is known to mix units")
+
+
+def _several_currencies(statement: Statement, model: ReadModel) -> list[tuple[str, str, list[str]]]:
+    """(amount, currency column, its values) for fractions and decimals that are added up or compared while the currency
+    of their table, which is not always the same, is used nowhere."""
+    tables = sorted(statement.tables)
+    held: dict[str, set[str]] = {}
+    for value in model.of_tables(GroupValueRow, tables):
+        held.setdefault(value.column_reference, set()).add(str(value.value or "").strip().upper())
+    currencies = {
+        column: sorted(values)
+        for column, values in held.items()
+        if 2 <= len(values) <= MOST_CURRENCIES and values <= CURRENCIES
+    }
+    used = {use.reference for use in statement.uses}
+    found = {}
+    for use in statement.uses:
+        table = next((each for each in tables if use.reference.startswith(f"{each}.")), "")
+        column = model.columns.get(use.reference)
+        of_table = [each for each in currencies if each.startswith(f"{table}.")]
+        if column is None or use.aggregate not in ADDED or not of_table or used & set(of_table):
+            continue
+        if column.type.startswith(("DECIMAL", "DOUBLE", "FLOAT")):
+            found[use.reference] = (use.reference, of_table[0], currencies[of_table[0]])
+    return list(found.values())

@@ -15,6 +15,8 @@ from sqlglot import exp
 from coset.answering.checks.examined import CheckResult, Examined
 from coset.answering.checks.statement import Statement, columns_read
 from coset.state import documents
+from coset.state.read_model import ReadModel
+from coset.state.readings import best_names
 
 COPIES = "copies"
 REPLACED = frozenset({"backup", "staging", "test", "superseded", "extract", "snapshot", "leftover", "year copy"})
@@ -28,6 +30,12 @@ LEAVES_OUT = re.compile(
     re.IGNORECASE,
 )
 """Words of rules that choose rows: only of those can be told by the columns used whether a statement applies them."""
+MARKED = {
+    "deleted": re.compile(r"\b(deleted|deletion|delete|del (flag|flg|ind\w*)|soft delete\w*|delflg)\b", re.IGNORECASE),
+    "test": re.compile(r"\b(is test|test record|test flag|test account|is training)\b", re.IGNORECASE),
+}
+"""Names and readings of columns that mark rows which a rule for all figures may leave out: the word that the rule says,
+and how such columns are called."""
 MOST_TOLD = 3
 CODE_LISTS = "code lists"
 
@@ -60,12 +68,13 @@ def check_rules(examined: Examined) -> CheckResult:
         return CheckResult(RULES, "not applicable", "there is no statement that can be read")
     rows = [row for row in documents.rules(examined.state) if (row.status or "current") == "current" and row.about]
     rows.sort(key=lambda row: (row.scope, row.reference))
-    if not rows:
+    marks = _marks_left_out(examined, statement)
+    if not rows and not marks:
         return CheckResult(RULES, "not applicable", "no rule in force names a column")
     tables = set(statement.tables)
     used = columns_read(statement)
-    said: list[str] = []
-    references: list[str] = []
+    said = [f'"{text[:200]}" is about {column}, not used here' for column, text in marks if column not in used]
+    references: list[str] = [column for column, _ in marks if column not in used]
     for row in rows:
         columns = {each for each in row.about if _table_of(each, tables) and _chooses_by(each, row.text)}
         if columns and not columns & used:
@@ -77,6 +86,34 @@ def check_rules(examined: Examined) -> CheckResult:
         return CheckResult(RULES, "passed", "every rule that names a column of these tables is looked at")
     more = f"; and {len(said) - MOST_TOLD} more" if len(said) > MOST_TOLD else ""
     return CheckResult(RULES, "doubt", "; ".join(said[:MOST_TOLD]) + more, tuple(dict.fromkeys(references)))
+
+
+def _marks_left_out(examined: Examined, statement: Statement) -> list[tuple[str, str]]:
+    """(column, rule): columns of the tables read that mark rows which a rule for all figures leaves out. A column that
+    marks none does not matter."""
+    general = [
+        " ".join(row.text.split())
+        for row in documents.rules(examined.state)
+        if row.scope == "general" and (row.status or "current") == "current" and LEAVES_OUT.search(row.text)
+    ]
+    wanted = {word: text for word in MARKED for text in general if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)}
+    if not wanted:
+        return []
+    model = ReadModel(examined.state)
+    names = {each.reference: each.name for each in best_names(examined.state, SURE)}
+    found = []
+    for table in statement.tables:
+        for column in model.columns_of.get(table, ()):
+            called = f"{_spelled(column.name)} {names.get(column.reference, '')}"
+            for word, text in wanted.items():
+                if MARKED[word].search(called) and (column.distinct_values or 0) > 1:
+                    found.append((column.reference, text))
+    return found
+
+
+def _spelled(name: str) -> str:
+    """`IsDeleted`, `del_flg` as words."""
+    return re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip()
 
 
 def check_code_lists(examined: Examined) -> CheckResult:
