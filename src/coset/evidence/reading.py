@@ -71,6 +71,7 @@ def open_connection(sources: Iterable[Source], state_folder: Path) -> Iterator[d
     """A connection that can read what these sources let be read in place, and our own copies; nothing else."""
     places = [source.readable_places() for source in sources]
     samples = state_folder / "samples"
+    samples.mkdir(parents=True, exist_ok=True)  # DuckDB makes the last folder of the place it spills to, no more.
     connection = confined_connection(
         [file for files, _ in places for file in files],
         [*(folder for _, folders in places for folder in folders), samples, state_folder / "snapshots"],

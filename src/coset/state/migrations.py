@@ -11,6 +11,7 @@ import duckdb
 
 from coset.errors import UserError
 from coset.state.join_tables import FIRST_TABLES
+from coset.state.link_tables import LINK_TABLES
 
 
 def first_tables(connection: duckdb.DuckDBPyConnection) -> None:
@@ -282,6 +283,11 @@ def profiles_of_all_kinds(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def record_links(connection: duckdb.DuckDBPyConnection) -> None:
+    """Which records are one thing, and why."""
+    connection.execute(LINK_TABLES)
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -298,6 +304,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     places_and_digits_that_join,
     labels_of_code_lists,
     profiles_of_all_kinds,
+    record_links,
 )
 
 

@@ -1,0 +1,152 @@
+"""Pairs of records become clusters: the strongest reasons first, and never against a stronger one.
+
+In: pairs with their kind, what each record says of itself (tax number, birth date), and pairs that people rejected.
+Out: a cluster for every record, the pairs that were followed, and those that were not with why. A pair is not followed
+where it would bring together two things: two tax numbers, two birth dates, two records of one table that only this pair
+connects, or two that a person told apart. Does not read tables.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two records, why they may be one, and whether what names they have agrees (None: one has none)."""
+
+    left: int
+    right: int
+    rank: int
+    """The smaller, the stronger: the place of its kind among all kinds."""
+    rule: int
+    """Which rule found it."""
+    alike: bool | None
+    weight: float = 0.0
+    """Of a likeness, its match weight."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    pair: Pair
+    reason: str
+
+
+@dataclass(frozen=True)
+class Clusters:
+    of: Mapping[int, int]
+    """The cluster of each record that has another one in it; named by its smallest record."""
+    followed: tuple[Pair, ...]
+    refused: tuple[Refused, ...]
+
+
+@dataclass
+class _Group:
+    records: list[int]
+    masters: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    said: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of records, by their numbers."""
+
+    master: Sequence[int]
+    single: Mapping[str, Sequence[str | None]]
+    """Attributes of which a thing has one."""
+    apart: frozenset[tuple[int, int]] = frozenset()
+    """Pairs, the smaller first, that a person told apart."""
+
+
+SAID = 0
+CROSS_REFERENCE = 1
+MERGED = 2
+KEY = 3
+
+
+class Clustering:
+    def __init__(self, standing: Standing) -> None:
+        self._standing = standing
+        self._group: dict[int, _Group] = {}
+        self._followed: list[Pair] = []
+        self._refused: list[Refused] = []
+        self._apart: dict[int, set[int]] = defaultdict(set)
+        for one, other in standing.apart:
+            self._apart[one].add(other)
+            self._apart[other].add(one)
+
+    def follow(self, pairs: Iterable[Pair]) -> None:
+        for pair in sorted(pairs, key=lambda each: (each.rank, each.alike is False, -each.weight, each.left, each.right)):
+            one, other = self._of(pair.left), self._of(pair.right)
+            if one is other:
+                self._followed.append(pair)
+                continue
+            reason = self._against(pair, one, other)
+            if reason is not None:
+                self._refused.append(Refused(pair, reason))
+                continue
+            self._followed.append(pair)
+            self._merge(one, other)
+
+    def result(self) -> Clusters:
+        groups = {id(group): group for group in self._group.values() if len(group.records) > 1}
+        of = {record: min(group.records) for group in groups.values() for record in group.records}
+        return Clusters(of, tuple(self._followed), tuple(self._refused))
+
+    def cluster(self, record: int) -> list[int]:
+        return self._of(record).records
+
+    def _of(self, record: int) -> _Group:
+        group = self._group.get(record)
+        if group is None:
+            group = _Group([record])
+            group.masters[self._standing.master[record]].append(record)
+            for name, values in self._standing.single.items():
+                if (value := values[record]) is not None:
+                    group.said[name].add(value)
+            self._group[record] = group
+        return group
+
+    def _against(self, pair: Pair, one: _Group, other: _Group) -> str | None:
+        if any(self._apart[record] & set(other.records) for record in one.records if record in self._apart):
+            return "a person told them apart"
+        if pair.rank == SAID:
+            return None
+        if pair.alike is False:
+            return "their names differ"
+        for name in self._standing.single:
+            here, there = one.said.get(name), other.said.get(name)
+            # Of two dates of birth one may be mistyped: what a cross-reference or a key states then stands.
+            if here and there and not here & there and not (name == "birth" and pair.rank <= KEY and pair.alike):
+                return f"{'tax numbers' if name == 'tax' else 'birth dates'} differ"
+        if pair.rank >= KEY:
+            return self._crowded(pair, one, other)
+        return None
+
+    def _crowded(self, pair: Pair, one: _Group, other: _Group) -> str | None:
+        """A record that is linked to one of another table by something stronger takes no second one of it."""
+        if self._standing.master[pair.left] == self._standing.master[pair.right]:
+            return None
+        for master in one.masters.keys() & other.masters.keys():
+            told = [
+                self._standing.single[name][record] is not None
+                for name in self._standing.single
+                for record in (*one.masters[master], *other.masters[master])
+                if name == "tax"
+            ]
+            if not (told and all(told)):
+                return "one of them is linked to another record of the same table"
+        return None
+
+    def _merge(self, one: _Group, other: _Group) -> None:
+        if len(one.records) < len(other.records):
+            one, other = other, one
+        one.records += other.records
+        for master, records in other.masters.items():
+            one.masters[master] += records
+        for name, values in other.said.items():
+            one.said[name] |= values
+        for record in other.records:
+            self._group[record] = one
