@@ -2,8 +2,10 @@
 
     python benchmarks/links.py ENVIRONMENT TRUTH.duckdb [--misses 10]
 
-The environment must be comprehended; its records are linked, and `linked.*` is read as any user would. Which thing a record
-really is comes from the clean world, by the statement for its table below: measuring only, nothing of it is known to the
+The environment must be comprehended; its records are linked, and `linked.*` is read as any user would. Which thing a
+record
+really is comes from the clean world, by the statement for its table below: measuring only, nothing of it is known to
+the
 product. A record that the clean world does not know is a thing of its own.
 """
 
@@ -23,6 +25,12 @@ SURVIVORS = """
 WITH RECURSIVE m AS (SELECT PANR, PANR AS p, PAMERG AS g FROM polmf.PARTNR UNION ALL
 SELECT m.PANR, q.PANR, q.PAMERG FROM m JOIN polmf.PARTNR q ON m.g = q.PANR WHERE m.g <> 0)
 """
+PARTIES = """
+SELECT CAST(party.an8 AS VARCHAR), coalesce('company ' || c.tax_no, 'company ' || s.tax_no) FROM party
+LEFT JOIN customer c USING (cust_id) LEFT JOIN supplier s USING (supp_id)
+UNION ALL SELECT CAST(emp_id AS VARCHAR), 'employee ' || emp_id FROM employee
+"""
+ITEMS = "SELECT part_no, 'item ' || item_id FROM item UNION ALL SELECT 'id ' || item_id, 'item ' || item_id FROM item"
 THINGS: dict[str, dict[str, tuple[str, str | None]]] = {
     # Table: (statement that gives key and what the clean world calls it, look-up in the clean world or None).
     "insurer": {
@@ -30,7 +38,8 @@ THINGS: dict[str, dict[str, tuple[str, str | None]]] = {
             f"{SURVIVORS} SELECT PANR, p FROM m WHERE g = 0", "SELECT partner_no, 'customer ' || cust FROM customer"
         ),
         "dwh/main/DIM_PARTY": (
-            "SELECT PARTY_SK, (PARTY_SK - 700000) // 3 FROM dwh.DIM_PARTY", "SELECT cust, 'customer ' || cust FROM customer"
+            "SELECT PARTY_SK, (PARTY_SK - 700000) // 3 FROM dwh.DIM_PARTY", "SELECT cust, 'customer ' || cust FROM "
+            "customer"
         ),
         "crm/Account": (
             "SELECT Id, coalesce(regexp_extract(Broker_Code__c, '[0-9]+'), lower(Email__c)) FROM crm.Account",
@@ -43,13 +52,15 @@ THINGS: dict[str, dict[str, tuple[str, str | None]]] = {
         ),
         "compta/tiers": (
             f"{SURVIVORS} SELECT t.code_tiers, coalesce(CAST(s.p AS VARCHAR), CASE WHEN t.code_tiers LIKE '467%' THEN "
-            "ltrim(substr(t.code_tiers, 4), '0') END) FROM compta.tiers t LEFT JOIN (SELECT PANR, p FROM m WHERE g = 0) s "
+            "ltrim(substr(t.code_tiers, 4), '0') END) FROM compta.tiers t LEFT JOIN (SELECT PANR, p FROM m WHERE g "
+            "= 0) s "
             "ON t.code_tiers LIKE '411%' AND ltrim(substr(t.code_tiers, 4), '0') = CAST(s.PANR AS VARCHAR)",
             "SELECT CAST(partner_no AS VARCHAR), 'customer ' || cust FROM customer UNION ALL "
             "SELECT CAST(broker AS VARCHAR), 'broker ' || broker FROM broker",
         ),
         "claims/clm/pty": (
-            f"{SURVIVORS} SELECT q.pty_id, coalesce(CAST(s.p AS VARCHAR), lower(q.email)) FROM claims.clm.pty q LEFT JOIN "
+            f"{SURVIVORS} SELECT q.pty_id, coalesce(CAST(s.p AS VARCHAR), lower(q.email)) FROM claims.clm.pty q "
+            f"LEFT JOIN "
             "(SELECT PANR, p FROM m WHERE g = 0) s ON ltrim(substr(q.ext_ref, 2), '0') = CAST(s.PANR AS VARCHAR)",
             "SELECT CAST(partner_no AS VARCHAR), 'customer ' || cust FROM customer UNION ALL "
             "SELECT lower(email), 'customer ' || cust FROM customer",
@@ -59,7 +70,8 @@ THINGS: dict[str, dict[str, tuple[str, str | None]]] = {
             "SELECT _id, regexp_extract(agencyCode, '[0-9]+') FROM portal.brokerportal.agencies",
             "SELECT broker, 'broker ' || broker FROM broker",
         ),
-        "share/hr_staff_list": ("SELECT staff_no, staff_no FROM share.hr_staff_list", "SELECT n, 'staff ' || n FROM staff"),
+        "share/hr_staff_list": ("SELECT staff_no, staff_no FROM share.hr_staff_list", "SELECT n, 'staff ' || n FROM "
+        "staff"),
         "claims/clm/usr": (
             "SELECT usr_id, ltrim(substr(stf_no, 2), '0') FROM claims.clm.usr", "SELECT n, 'staff ' || n FROM staff"
         ),
@@ -67,6 +79,30 @@ THINGS: dict[str, dict[str, tuple[str, str | None]]] = {
             "SELECT Id, ltrim(regexp_replace(Staff_No__c, '[^0-9]', '', 'g'), '0') FROM crm.User",
             "SELECT n, 'staff ' || n FROM staff",
         ),
+    },
+    "manufacturer": {
+        "erp/adr/f0101": ("SELECT aban8, aban8 FROM erp.adr.f0101", PARTIES),
+        "erp/pur/f0401": ("SELECT a6an8, a6an8 FROM erp.pur.f0401", PARTIES),
+        "erp/sales/f03012": ("SELECT aian8, aian8 FROM erp.sales.f03012", PARTIES),
+        "dwh/main/DIM_CUST": ("SELECT CUST_NO, ltrim(substr(CUST_NO, 2), '0') FROM dwh.DIM_CUST", PARTIES),
+        "dwh/main/DIM_SUPPLIER": ("SELECT SUPP_KEY, ltrim(substr(SUPP_NO, 2), '0') FROM dwh.DIM_SUPPLIER", PARTIES),
+        "dwh/main/DIM_EMP": ("SELECT EMP_KEY, ltrim(substr(EMP_NO, 2), '0') FROM dwh.DIM_EMP", PARTIES),
+        "mes/main/operatori": (
+            "SELECT matricola, ltrim(regexp_replace(matricola, '[^0-9]', '', 'g'), '0') FROM mes.operatori", PARTIES
+        ),
+        "fsa/fieldservice/accounts": (
+            "SELECT a._id, coalesce('tax ' || ltrim(regexp_replace(min(a.vat.number), '[^0-9]', '', 'g'), '0'), "
+            "'unit ' || min(u.serialNo)) FROM fsa.fieldservice.accounts a LEFT JOIN fsa.fieldservice.installedUnits u "
+            "ON u.accountId = a._id GROUP BY a._id",
+            "SELECT 'unit ' || serial, 'company ' || tax_no FROM installed JOIN customer USING (cust_id) UNION ALL "
+            "SELECT 'tax ' || ltrim(regexp_replace(tax_no, '[^0-9]', '', 'g'), '0'), 'company ' || tax_no FROM "
+            "customer",
+        ),
+        "erp/inv/f4101": (
+            "SELECT imitm, right(regexp_replace(imlitm, '[^0-9]', '', 'g'), 8) FROM erp.inv.f4101", ITEMS
+        ),
+        "pdm/tItm": ("SELECT lngItmID, regexp_replace(strItmNo, '[^0-9]', '', 'g') FROM pdm.tItm", ITEMS),
+        "dwh/main/DIM_PART": ("SELECT PART_KEY, 'id ' || (PART_KEY - 1000) FROM dwh.DIM_PART", ITEMS),
     },
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from coset.errors import CosetError, UserError
 from coset.identities.teaching import Statement
@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from coset.readings.reading import Reading
     from coset.routing.views.explanation import Explanation
     from coset.state.documents import DocumentSummary
+    from coset.state.links import LinkedEntity
     from coset.state.objects import CodeList, Copy
     from coset.use_cases.ask import Reasoner
     from coset.use_cases.comprehend import Summary as Comprehension
     from coset.use_cases.documents import DocumentSection
+    from coset.use_cases.links import Linked
     from coset.use_cases.model_reading import ReadWith
     from coset.use_cases.readings import CataloguePage
     from coset.use_cases.review import Doubt, Status
@@ -90,14 +92,16 @@ class Environment:
         mask_personal: bool = True,
         spread: Spread | None = None,
         read_with: ReadWith | None = None,
+        link: bool = False,
         report: Report | None = None,
     ) -> Comprehension:
-        """Read the environment and build its evidence state; later, only what changed. `jobs` processes share the
-        work: a script that uses more than one starts it under `if __name__ == "__main__":`.
+        """Read the environment and build its evidence state; later, only what changed. With `link`, records are linked
+        across tables as well. `jobs` processes share the work: a script that uses more than one starts it under `if
+        __name__ == "__main__":`.
 
         >>> print(environment.comprehend(jobs=1))
         """
-        return self._comprehend(Cancellation(report), jobs, everything, mask_personal, spread, read_with)
+        return self._comprehend(Cancellation(report), jobs, everything, mask_personal, spread, read_with, link)
 
     async def comprehend_async(
         self, *, jobs: int = 2, everything: bool = False, report: Report | None = None
@@ -113,6 +117,7 @@ class Environment:
         mask_personal: bool = True,
         spread: Spread | None = None,
         read_with: ReadWith | None = None,
+        link: bool = False,
     ) -> Comprehension:
         from coset.evidence.work import over_processes
         from coset.use_cases.comprehend import Settings, comprehend
@@ -121,7 +126,9 @@ class Environment:
             message = f"read {name}" if total else name
             call.tell(message, done if total else None, total or None)
 
-        settings = Settings(everything, mask_personal, spread=spread or over_processes(jobs), read_with=read_with)
+        settings = Settings(
+            everything, mask_personal, spread=spread or over_processes(jobs), read_with=read_with, link=link
+        )
         with self.workspace.renewing():
             return comprehend(self.configuration, settings, progress)
 
@@ -196,6 +203,22 @@ class Environment:
         from coset.use_cases.relations import copies
 
         return copies(self.workspace, about)
+
+    @overload
+    def links(self) -> list[LinkedEntity]: ...
+
+    @overload
+    def links(self, entity: str) -> Linked: ...
+
+    def links(self, entity: str | None = None) -> list[LinkedEntity] | Linked:
+        """The entities whose records were linked across tables, or one with its clusters: SQL reads it as
+        `linked.<entity>`. Records are linked when they are first asked for.
+
+        >>> environment.links("customer").records[0].cluster
+        """
+        from coset.use_cases import links
+
+        return links.entities(self.workspace) if entity is None else links.links_of(self.workspace, entity)
 
     def code_lists(self, about: str | None = None) -> list[CodeList]:
         """Which rows of which table decode a column, and whether they still hold."""

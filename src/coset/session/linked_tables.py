@@ -8,8 +8,7 @@ only replaced. A source of the user that is called `linked` hides it. Does not k
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +20,6 @@ from coset.sql_text import literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from coset.state.links import LinkedRecord
 
 CATALOG = "linked"
 COLUMNS = (("cluster", "BIGINT"), ("source", "VARCHAR"), ("table_name", "VARCHAR"), ("key", "VARCHAR"),
@@ -82,36 +79,23 @@ def folder_of(state_folder: Path) -> Path:
     return state_folder / "linked"
 
 
-def write_linked(state_folder: Path, records: Iterable[LinkedRecord]) -> None:
-    """One file an entity; entities that are no longer linked lose theirs."""
+def write_linked(state_folder: Path, entities: Mapping[str, Sequence[tuple[object, ...]]]) -> None:
+    """One file an entity, of rows in the order of `COLUMNS`; entities that are no longer linked lose theirs."""
     import pyarrow as pa
     from pyarrow import parquet
 
     folder = folder_of(state_folder)
     folder.mkdir(parents=True, exist_ok=True)
-    by_entity: dict[str, list[LinkedRecord]] = defaultdict(list)
-    for record in records:
-        by_entity[record.entity].append(record)
     kept = set()
-    for entity, members in by_entity.items():
-        rows = [(each.cluster, *_place(each.table), each.key, each.evidence, each.flags) for each in members]
-        arrays = [pa.array(column) for column in zip(*rows, strict=True)]
+    for entity, rows in entities.items():
         kinds = [pa.int64() if kind == "BIGINT" else pa.string() for _, kind in COLUMNS]
-        content = pa.table(
-            [array.cast(kind) for array, kind in zip(arrays, kinds, strict=True)], names=[name for name, _ in COLUMNS]
-        )
+        arrays = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
         path = folder / f"{entity}-{hashlib.sha256(repr(rows).encode()).hexdigest()[:12]}.parquet"
         kept.add(path)
         if not path.exists():
             with part_file(path) as part:
-                parquet.write_table(content, part)
+                parquet.write_table(pa.table(arrays, names=[name for name, _ in COLUMNS]), part)
                 keep_part(part, path)
     for path in folder.glob("*.parquet"):
         if path not in kept:
             path.unlink(missing_ok=True)
-
-
-def _place(reference: str) -> tuple[str, str]:
-    """The source, and the table as SQL writes it after the source."""
-    source, _, rest = reference.partition("/")
-    return source, rest.replace("/", ".")

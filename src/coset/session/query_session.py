@@ -6,7 +6,8 @@ down by its source, and the worker runs the statement. Tables of one shape can b
 the open sources; knows nothing of what the data means.
 
 Rows that a later statement needs (a large result, labels of texts, clusters of rows) are given to `add_table`, and are
-read from then on as `result.name`: they need not flow through a caller again. They go when the session closes.
+read from then on as `result.name`: they need not flow through a caller again. They go when the session closes. Records
+that were linked across tables are read as `linked.customer` (`linked_tables`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from coset.errors import NotAllowed, TableVanished
 from coset.session import guard, pivot
 from coset.session.deadline import Deadline
 from coset.session.family_tables import Families, with_few_members
+from coset.session.linked_tables import CATALOG as LINKED
+from coset.session.linked_tables import LinkedTables
 from coset.session.local_tables import from_copy, from_file, in_place
 from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare, relations_of
 from coset.session.result import Reading, Result, TableUse
@@ -64,6 +67,7 @@ class QuerySession:
         self._snapshots = Snapshots(environment.state_folder / "snapshots")
         self._fetched = environment.state_folder / "fetched" / f"{os.getpid()}-{id(self):x}"
         self._temporary = TemporaryTables(self._fetched / "tables")
+        self._linked = LinkedTables(environment.state_folder)
         self._families = Families(self.catalogue)
         self._numbers = itertools.count()
         self._progress = progress
@@ -144,8 +148,14 @@ class QuerySession:
     def _find(self, parts: tuple[str, ...]) -> tuple[Source, Table]:
         if parts[0].lower() == CATALOG and len(parts) > 1:
             return self._temporary, self._temporary.find(parts)
+        if parts[0].lower() == LINKED and len(parts) > 1 and not self._is_source(LINKED):
+            return self._linked, self._linked.find(parts)
         # Only `find` looks for the nearest names, which takes long in a source of thousands of tables.
         return self.catalogue.look_up(parts) or self._families.find(parts) or self.catalogue.find(parts)
+
+    def _is_source(self, name: str) -> bool:
+        """Whether the user has a source of that name, which then means theirs."""
+        return any(each.lower() == name for each in self.environment.sources)
 
     def _references(self, tables: Sequence[guard.TableName]) -> list[Reference]:
         references: dict[tuple[str, str, str], Reference] = {}

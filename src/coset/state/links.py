@@ -6,12 +6,14 @@ record, `link_pairs` one a pair that was followed or refused, each with why. Als
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from coset.state.evidence_state import EvidenceState
-from coset.state.inserting import insert_rows
+from coset.state.queries import execute, fetch, insert, select
+from coset.state.rows import now
+
 
 @dataclass(frozen=True)
 class LinkedEntity:
@@ -72,35 +74,28 @@ def store_links(
 ) -> None:
     """Replace all links."""
     with state.transaction():
-        state.connection.execute("DELETE FROM linked_entities; DELETE FROM linked_records; DELETE FROM link_pairs")
-        insert_rows(state.connection, "linked_entities", [_entity_row(each) for each in entities])
-        insert_rows(
-            state.connection, "linked_records",
-            [
-                {
-                    "entity": each.entity, "cluster": each.cluster, "table_reference": each.table, "key": each.key,
-                    "evidence": each.evidence, "flags": each.flags,
-                }
-                for each in records
-            ],
-        )  # fmt: skip
-        insert_rows(state.connection, "link_pairs", [asdict(each) for each in pairs])
+        for table in ("linked_entities", "linked_records", "link_pairs"):
+            execute(state, f"DELETE FROM {table}")
+        insert(state, "linked_entities", [_entity_row(each) for each in entities])
+        insert(state, "linked_records", [_record_row(each) for each in records])
+        insert(state, "link_pairs", [asdict(each) for each in pairs])
 
 
 def linked_entities(state: EvidenceState) -> list[LinkedEntity]:
-    if not _has_links(state):
+    """The largest first; none in a state of an earlier release that is open for reading."""
+    if not fetch(state, "SELECT 1 FROM information_schema.tables WHERE table_name = 'linked_entities'"):
         return []
-    rows = state.rows("SELECT * EXCLUDE (made_at) FROM linked_entities ORDER BY records DESC, entity")
-    return [LinkedEntity(**{**row, "tables": tuple(row["tables"]), "reasons": tuple(row["reasons"])}) for row in rows]
+    return select(state, LinkedEntity, "FROM linked_entities ORDER BY records DESC, entity")
 
 
 def linked_records(state: EvidenceState, entity: str) -> list[LinkedRecord]:
-    rows = state.rows(
-        "SELECT entity, cluster, table_reference AS \"table\", key, evidence, flags FROM linked_records "
+    return select(
+        state,
+        LinkedRecord,
+        'SELECT *, table_reference AS "table" FROM linked_records '
         "WHERE entity = $1 ORDER BY cluster, table_reference, key",
         [entity],
     )
-    return [LinkedRecord(**row) for row in rows]
 
 
 def link_pairs(
@@ -109,38 +104,43 @@ def link_pairs(
 ) -> list[LinkPair]:  # fmt: skip
     """The pairs of an entity, the heaviest first; `keys`: those of some records (table, key) alone."""
     wanted = None if keys is None else [f"{table}\n{key}" for table, key in keys]
-    rows = state.rows(
-        "SELECT * FROM link_pairs WHERE entity = $1 AND ($2 IS NULL OR followed = $2) AND ($3 IS NULL OR "
+    return select(
+        state, LinkPair,
+        "SELECT * FROM link_pairs WHERE entity = $1 AND ($2::BOOLEAN IS NULL OR followed = $2) AND ($3::VARCHAR[] "
+        "IS NULL OR "
         "list_contains($3::VARCHAR[], left_table || chr(10) || left_key) "
         "OR list_contains($3::VARCHAR[], right_table || chr(10) || right_key)) "
         "ORDER BY followed DESC, weight DESC NULLS LAST, left_table, left_key, right_table, right_key LIMIT $4",
-        [entity, followed, wanted, most if most is not None else 9_223_372_036_854_775_807],
-    )
-    return [LinkPair(**row) for row in rows]
+        [entity, followed, wanted, most if most is not None else 2**62],
+    )  # fmt: skip
 
 
 def sections_in_force(state: EvidenceState) -> list[SectionText]:
     """What documents that hold say, with what they name."""
-    named: dict[str, list[str]] = {}
-    for row in state.rows("SELECT section_reference, target_reference FROM mentions ORDER BY ALL"):
-        named.setdefault(row["section_reference"], []).append(row["target_reference"])
-    rows = state.rows("SELECT reference, text FROM sections WHERE status = 'current' ORDER BY reference")
-    return [SectionText(row["text"], tuple(named.get(row["reference"], ()))) for row in rows]
+    return select(
+        state, SectionText,
+        "SELECT s.text, list(m.target_reference ORDER BY m.target_reference) FILTER (m.target_reference IS NOT "
+        "NULL) AS named "
+        "FROM sections s LEFT JOIN mentions m ON m.section_reference = s.reference WHERE s.status = 'current' "
+        "GROUP BY s.reference, s.text ORDER BY s.reference",
+    )  # fmt: skip
 
 
 def versions_of_tables(state: EvidenceState) -> list[tuple[Any, ...]]:
     """What tells whether a table is as it was when it was linked."""
-    return state.connection.execute(
-        "SELECT reference, shape, token, digest, rows FROM tables ORDER BY reference"
-    ).fetchall()
+    return fetch(state, "SELECT reference, shape, token, digest, rows FROM tables ORDER BY reference")
 
 
-def _entity_row(each: LinkedEntity) -> Mapping[str, Any]:
-    from coset.state.evidence_state import now
+def roles_in_brief(state: EvidenceState) -> list[tuple[Any, ...]]:
+    return fetch(state, "SELECT reference, coordinate, identity FROM memberships ORDER BY ALL")
 
+
+def _entity_row(each: LinkedEntity) -> dict[str, Any]:
     return {**asdict(each), "tables": list(each.tables), "reasons": list(each.reasons), "made_at": now()}
 
 
-def _has_links(state: EvidenceState) -> bool:
-    """A state of an earlier release, opened for reading, has no such table."""
-    return bool(state.rows("SELECT 1 AS there FROM information_schema.tables WHERE table_name = 'linked_entities'"))
+def _record_row(each: LinkedRecord) -> dict[str, Any]:
+    return {
+        "entity": each.entity, "cluster": each.cluster, "table_reference": each.table, "key": each.key,
+        "evidence": each.evidence, "flags": each.flags,
+    }  # fmt: skip

@@ -46,6 +46,7 @@ from coset.relations.code_lists import CODE_LISTS_FOUND, code_lists_digest, find
 from coset.relations.copies import COPIES_FOUND, copies_digest, copies_with_originals, find_and_store_copies
 from coset.relations.joins import JoinMemory, join_facts, relate
 from coset.relations.joins.memory import holders_of_column_names
+from coset.relations.links import LINKS_MADE, link_and_store, links_digest
 from coset.routing.anchors import ValueIndexSummary, build_value_index
 from coset.routing.ranking.index_store import store_vectors
 from coset.routing.ranking.model import load_routing_model
@@ -82,6 +83,10 @@ class Settings:
     spread: Spread = field(default_factory=lambda: over_processes(2))
     read_with: ReadWith | None = None
     """The user's own model, to read what tables and columns are."""
+    link: bool = False
+    """Link records. Once they are, they are kept up to date."""
+    link_large: bool = False
+    """Link also tables above the usual size."""
 
 
 @dataclass(frozen=True)
@@ -390,6 +395,19 @@ def realise_all_kinds(run: Run) -> None:
     comprehend_all_kinds(run.state, load_model(run.environment.identities_file))
 
 
+def link_records(run: Run) -> None:
+    """Which records of which tables are one thing; where that was asked for, now or before."""
+    known = run.state.meta(LINKS_MADE)
+    fresh = links_digest(run.environment, run.state)
+    if not run.settings.link_large and (known == fresh or (known is None and not run.settings.link)):
+        return
+    known_problems = len(run.problems)
+    found = link_and_store(run.environment, run.state, run.tables, run.passing_over, large=run.settings.link_large)
+    if len(run.problems) == known_problems:
+        run.state.set_meta(LINKS_MADE, fresh)
+    run.problems += [("linking records", problem) for problem in found.problems]
+
+
 def build_routing_index(run: Run) -> None:
     """What questions are linked to the data by: values, codes with their labels, and vectors of tables and columns."""
     routing = load_routing_model(load_model(run.environment.identities_file))
@@ -411,16 +429,18 @@ CODE_LISTS = Stage("finding code lists", find_lists_of_codes)
 IDENTITIES = Stage("realising the identities", realise_identities)
 RULES = Stage("reading rules", find_mentions_and_rules)
 ALL_KINDS = Stage("realising what was written", realise_all_kinds)
+LINKS = Stage("linking records", link_records)
 INDEX = Stage("indexing values and words", build_routing_index)
 
 STAGES = (
     SOURCES, TABLES, CORRECTIONS, DOCUMENTS, QUERIES, COPIES, NAMES, MODEL, RELATIONS, CODE_LISTS, IDENTITIES, RULES,
-    ALL_KINDS, INDEX,
+    ALL_KINDS, LINKS, INDEX,
 )  # fmt: skip
 EVIDENCE = (SOURCES, TABLES, CORRECTIONS, DOCUMENTS, QUERIES, COPIES, RELATIONS, CODE_LISTS)
 """What is seen in the data and written about it, without what is learned."""
 JOINS = (SOURCES, RELATIONS)
 """What a statement on a join needs to take effect."""
+LINKS_ALONE = (SOURCES, LINKS)
 
 
 def _examined(task: Examination, answer: list[Examined] | BaseException) -> list[Examined]:

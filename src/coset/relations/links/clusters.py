@@ -27,6 +27,10 @@ class Pair:
     weight: float = 0.0
     """Of a likeness, its match weight."""
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        return min(self.left, self.right), max(self.left, self.right)
+
 
 @dataclass(frozen=True)
 class Refused:
@@ -64,6 +68,8 @@ SAID = 0
 CROSS_REFERENCE = 1
 MERGED = 2
 KEY = 3
+TELLING = 5
+"""The last kind that is a key: a bank account."""
 
 
 class Clustering:
@@ -72,13 +78,24 @@ class Clustering:
         self._group: dict[int, _Group] = {}
         self._followed: list[Pair] = []
         self._refused: list[Refused] = []
+        self._twofold: set[tuple[int, int]] = set()
+        self._direct: dict[int, list[int]] = defaultdict(list)
         self._apart: dict[int, set[int]] = defaultdict(set)
         for one, other in standing.apart:
             self._apart[one].add(other)
             self._apart[other].add(one)
 
     def follow(self, pairs: Iterable[Pair]) -> None:
-        for pair in sorted(pairs, key=lambda each: (each.rank, each.alike is False, -each.weight, each.left, each.right)):
+        pairs = list(pairs)
+        ranks: dict[tuple[int, int], set[int]] = defaultdict(set)
+        for pair in pairs:
+            if pair.rank <= TELLING:
+                ranks[pair.ends].add(pair.rank)
+        # Two that are named otherwise are one where two kinds of key say so.
+        self._twofold = {ends for ends, kinds in ranks.items() if len(kinds) > 1}
+        for pair in sorted(
+            pairs, key=lambda each: (each.rank, each.alike is False, -each.weight, each.left, each.right)
+        ):
             one, other = self._of(pair.left), self._of(pair.right)
             if one is other:
                 self._followed.append(pair)
@@ -88,6 +105,8 @@ class Clustering:
                 self._refused.append(Refused(pair, reason))
                 continue
             self._followed.append(pair)
+            self._direct[pair.left].append(pair.right)
+            self._direct[pair.right].append(pair.left)
             self._merge(one, other)
 
     def result(self) -> Clusters:
@@ -114,7 +133,7 @@ class Clustering:
             return "a person told them apart"
         if pair.rank == SAID:
             return None
-        if pair.alike is False:
+        if pair.alike is False and pair.ends not in self._twofold:
             return "their names differ"
         for name in self._standing.single:
             here, there = one.said.get(name), other.said.get(name)
@@ -126,18 +145,20 @@ class Clustering:
         return None
 
     def _crowded(self, pair: Pair, one: _Group, other: _Group) -> str | None:
-        """A record that is linked to one of another table by something stronger takes no second one of it."""
-        if self._standing.master[pair.left] == self._standing.master[pair.right]:
+        """A record that is linked to one of another table by something stronger takes no second one of it. Several
+        records may hold the key of one, so of a key only what the holder itself is linked to is looked at."""
+        left, right = self._standing.master[pair.left], self._standing.master[pair.right]
+        if left == right:
             return None
-        for master in one.masters.keys() & other.masters.keys():
-            told = [
-                self._standing.single[name][record] is not None
-                for name in self._standing.single
-                for record in (*one.masters[master], *other.masters[master])
-                if name == "tax"
-            ]
-            if not (told and all(told)):
-                return "one of them is linked to another record of the same table"
+        told = "one of them is linked to another record of the same table"
+        tax = self._standing.single.get("tax", ())
+        if pair.rank == KEY:
+            held = [each for each in self._direct[pair.left] if self._standing.master[each] == right]
+            return told if held and not all(tax[each] for each in (*held, pair.right)) else None
+        for master in sorted(one.masters.keys() & other.masters.keys()):
+            # Of records that all have a tax number it is known already that they do not differ.
+            if not all(tax[record] for record in (*one.masters[master], *other.masters[master])):
+                return told
         return None
 
     def _merge(self, one: _Group, other: _Group) -> None:

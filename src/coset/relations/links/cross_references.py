@@ -14,15 +14,18 @@ from dataclasses import dataclass
 
 from coset.evidence.reading import JoinableTable
 from coset.relations.links.masters import Known, text_of
-from coset.relations.links.records import RECORDS
+from coset.relations.links.records import CODES
 from coset.relations.links.rules import Rule, Testing
 from coset.sql_text import identifier, literal
-from coset.state.read_model import ColumnRow
+from coset.state.tables import ColumnRow
 
 MOST_SYSTEMS = 20
 LEAST_FOUND = 0.85
 MOST_CANDIDATES = 6
-_CALLED = re.compile(r"\b(cross[ -]?ref\w*|xref|crosswalk|mapping|key map|id map|golden record|match table)\b")
+_CALLED = re.compile(
+    r"\b(cross[ -]?ref\w*|xref|crosswalk|mapping|key map|id map|golden record|match "
+    r"table|merge[sd]?|duplicates?|survivors?)\b"
+)
 _ENDS = re.compile(r"\b(valid (to|until)|end(s|ed)?( date)?|expir\w+|to date)\b")
 
 
@@ -63,7 +66,9 @@ def _rules_of(testing: Testing, table: JoinableTable, known: Known) -> Iterator[
     systems = [
         each
         for each in columns
-        if each.type == "VARCHAR" and 2 <= (each.distinct_values or 0) <= min(MOST_SYSTEMS, rows // 5) and not each.nulls
+        if each.type == "VARCHAR"
+        and 2 <= (each.distinct_values or 0) <= min(MOST_SYSTEMS, rows // 5)
+        and not each.nulls
     ]
     yield from _of_form(testing, table, keys, None, None, _valid(columns, known))
     for system in systems[:2]:
@@ -110,28 +115,27 @@ def _sides(testing: Testing, column: ColumnRow, system: str | None, where: str, 
     ).fetchall()
     if count < 3:
         return []
-    forms = [
-        (f"upper(trim({value}))", "upper(trim(key))"),
-        (_digits(value), _digits("key")),
-    ]
+    plain = f"upper(regexp_replace({value}, '[^A-Za-z0-9]+', '', 'g'))"
+    forms = [(plain, "plain"), (_digits(value), "CASE WHEN length(digits) >= 3 THEN digits END")]
     if shortest == longest and longest >= 6:
-        forms.append((value, f"left(key, {longest})"))
+        forms.append((plain, f"left(plain, {longest})"))
     made: dict[int, _Side] = {}
     for mine, theirs in forms:
         found = connection.execute(
-            f"SELECT r.master, count(DISTINCT c.value) FROM (SELECT DISTINCT nullif({mine}, '') AS value FROM link_cross "
-            f"WHERE {where}) c JOIN (SELECT master, nullif({theirs}, '') AS value FROM {RECORDS}) r ON r.value = c.value "
-            f"GROUP BY 1 HAVING count(DISTINCT c.value) >= {LEAST_FOUND * count} ORDER BY 2 DESC, 1"
+            f"SELECT r.master, r.place, count(DISTINCT c.value) FROM (SELECT DISTINCT nullif({mine}, '') AS value FROM "
+            f"link_cross WHERE {where}) c JOIN (SELECT master, place, {theirs} AS value FROM {CODES}) r "
+            f"ON r.value = c.value GROUP BY 1, 2 HAVING count(DISTINCT c.value) >= {LEAST_FOUND * count} ORDER BY 3 "
+            f"DESC, 1, 2"
         ).fetchall()
-        for master, _ in found[:MOST_CANDIDATES]:
+        for master, place, _ in found[:MOST_CANDIDATES]:
             if master in made:
                 continue
             side = _Side(first + len(made), column.name, system, master)
             made[master] = side
             connection.execute(
                 f"INSERT INTO link_sides SELECT DISTINCT {side.number}, c.thing, r.record FROM (SELECT thing, "
-                f"nullif({mine}, '') AS value FROM link_cross WHERE {where}) c JOIN (SELECT record, "
-                f"nullif({theirs}, '') AS value FROM {RECORDS} WHERE master = {master}) r ON r.value = c.value"
+                f"nullif({mine}, '') AS value FROM link_cross WHERE {where}) c JOIN (SELECT record, {theirs} AS value "
+                f"FROM {CODES} WHERE master = {master} AND place = {place}) r ON r.value = c.value"
             )
     return list(made.values())
 
@@ -157,8 +161,10 @@ def _stated(testing: Testing, table: JoinableTable, sides: list[_Side]) -> Itera
 def _valid(columns: list[ColumnRow], known: Known) -> str:
     """The rows that still hold."""
     for column in columns:
-        ends = known.attribute(column.reference) == "end_time" or _ENDS.search(known.words(column.reference, column.name))
-        if ends and (column.type == "VARCHAR" or column.type == "DATE" or column.type.startswith("TIMESTAMP")):
+        ends = known.attribute(column.reference) == "end_time" or _ENDS.search(
+            known.words(column.reference, column.name)
+        )
+        if ends and (column.type in {"VARCHAR", "DATE"} or column.type.startswith("TIMESTAMP")):
             day = f"TRY_CAST(left({_text(column)}, 10) AS DATE)"
             return f"coalesce({day} >= current_date, true)"
     return "true"
@@ -169,4 +175,5 @@ def _text(column: ColumnRow) -> str:
 
 
 def _digits(text: str) -> str:
-    return f"CASE WHEN regexp_matches({text}, '[0-9]{{3}}') THEN ltrim(regexp_replace({text}, '[^0-9]+', '', 'g'), '0') END"
+    digits = f"ltrim(regexp_replace({text}, '[^0-9]+', '', 'g'), '0')"
+    return f"CASE WHEN regexp_matches({text}, '[0-9]{{3}}') THEN {digits} END"

@@ -1,6 +1,7 @@
 """Links between records: rules are proposed and tested, their pairs followed, what is left compared by likeness.
 
-In: originals with what is known of them, joins, documents in force, and what people said of records. Out: `EntityLinks`,
+In: originals with what is known of them, joins, documents in force, and what people said of records. Out:
+`EntityLinks`,
 one for each entity that lives in several tables or several times in one: its clusters, and the pairs that were followed
 or refused. Which tables hold the same entity is not asked of their names: two that share most things do. A cluster
 belongs to the entity that most of its tables hold, so that the brokers among the accounts are brokers.
@@ -41,9 +42,10 @@ MOST_RECORDS = 300_000
 MOST_ALTOGETHER = 2_000_000
 LEAST_LINKED = 3
 MOST_NEAR_MISSES = 5_000
-GENERIC = frozenset({"", "link", "category", "log_event", "setting", "other", "table"})
+GENERIC = frozenset({"", "link", "address", "category", "log_event", "setting", "other", "table"})
 _NEVER = re.compile(
-    r"\b(?:never|not|nie|niemals|jamais|mai|nunca)\b[^.;:]{0,40}?\b(?:by|over|über|per|par|por)\b([^.;:]{0,80})", re.IGNORECASE
+    r"\b(?:never|not|nie|niemals|jamais|mai|nunca)\b[^.;:]{0,40}?\b(?:by|over|über|per|par|por)\b([^.;:]{0,80})",
+    re.IGNORECASE
 )  # fmt: skip
 _FORBIDDEN = (
     ("likeness", re.compile(r"\bnames?\b|\bnamen?\b|\bnoms?\b|\bnomi?\b|\bnombres?\b", re.IGNORECASE)),
@@ -159,7 +161,9 @@ class _Linking:
         self.number = {(record.table, record.key): place for place, (_, record) in enumerate(records)}
         single = {name: [row[3 + place] for row in rows] for place, name in enumerate(names)}
         apart = frozenset(
-            (min(pair), max(pair)) for each in self.given.said if not each.same and (pair := self._pair(each)) is not None
+            (min(pair), max(pair))
+            for each in self.given.said
+            if not each.same and (pair := self._pair(each)) is not None
         )
         return records, Clustering(Standing([master for master, _ in records], single, apart))
 
@@ -289,7 +293,7 @@ class _Linking:
         for number in group:
             master = self.masters[number]
             if master.entity not in GENERIC:
-                votes[master.entity] += round(1000 * master.sure)  # type: ignore[assignment]
+                votes[master.entity] += round(1000 * master.sure)
         return max(votes, key=lambda each: (votes[each], each)) if votes else ""
 
     def entities(self) -> Iterable[EntityLinks]:
@@ -343,7 +347,13 @@ class _Linking:
             {cluster: tuple(self.records[record][1] for record in records) for cluster, records in found.items()},
             tuple((*self._ends(pair), self._kind(pair), self._said(pair), pair.weight or None) for pair in followed),
             tuple(
-                (*self._ends(each.pair), self._kind(each.pair), self._said(each.pair), each.pair.weight or None, each.reason)
+                (
+                    *self._ends(each.pair),
+                    self._kind(each.pair),
+                    self._said(each.pair),
+                    each.pair.weight or None,
+                    each.reason,
+                )
                 for each in apart[:MOST_NEAR_MISSES]
             ),
             told,

@@ -3,7 +3,8 @@
 In: `link_records` of some masters, with the cluster that keys gave each. Out: pairs with their match weight, and what
 each attribute adds to it, in words. Which attributes are compared, and by which pairs of them candidates are found,
 follows from what the records have. How often two records of one thing agree is learned from the pairs that keys have
-linked (a careful guess stands where these are few), how often strangers do, from pairs drawn at random. A pair is only as good as its margin: where a second record is nearly as like, both
+linked (a careful guess stands where these are few), how often strangers do, from pairs drawn at random. A pair is
+only as good as its margin: where a second record is nearly as like, both
 stay apart. Does not know what clusters do with the pairs.
 """
 
@@ -52,8 +53,10 @@ def has_splink() -> bool:
 
 
 def likenesses(connection: duckdb.DuckDBPyConnection, masters: Sequence[int]) -> list[Likeness]:
-    """Pairs of records of these masters that are alike and in different clusters. `link_clusters` (record, cluster) holds
-    what keys have linked. Raises `UserError` when splink is missing, `CosetError` when there are too many candidates."""
+    """Pairs of records of these masters that are alike and in different clusters. `link_clusters` (record, cluster)
+    holds
+    what keys have linked. Raises `UserError` when splink is missing, `CosetError` when there are too many
+    candidates."""
     numbers = ", ".join(map(str, masters))
     columns = ", ".join(COMPARED)
     connection.execute(
@@ -78,7 +81,7 @@ def likenesses(connection: duckdb.DuckDBPyConnection, masters: Sequence[int]) ->
 
 
 def _blocking(usable: Sequence[str]) -> list[tuple[str, ...]]:
-    rules = [("name",)]
+    rules: list[tuple[str, ...]] = [("name",)]
     rules += [(name, "start") for name in ("postal_code", "city") if name in usable][:1]
     rules += [(name,) for name in ("birth", "email", "phone") if name in usable]
     return rules
@@ -106,7 +109,8 @@ def _predicted(connection: duckdb.DuckDBPyConnection, usable: Sequence[str], rul
         raise UserError(INSTALL) from None
     logging.getLogger("splink").setLevel(logging.ERROR)
     [(labelled,)] = connection.execute(
-        "SELECT coalesce(sum(n * (n - 1) / 2), 0) FROM (SELECT count(*) AS n FROM link_compared WHERE cluster IS NOT NULL "
+        "SELECT coalesce(sum(n * (n - 1) / 2), 0) FROM (SELECT count(*) AS n FROM link_compared WHERE cluster IS "
+        "NOT NULL "
         "GROUP BY cluster)"
     ).fetchall()
     [(rows,)] = connection.execute("SELECT count(*) FROM link_compared").fetchall()
@@ -159,7 +163,8 @@ def _judged(connection: duckdb.DuckDBPyConnection, usable: Sequence[str]) -> lis
     rows = connection.execute(
         f"""
         WITH judged AS (
-            SELECT p.unique_id_l AS one, p.unique_id_r AS other, p.match_probability AS probability, p.match_weight AS weight,
+            SELECT p.unique_id_l AS one, p.unique_id_r AS other, p.match_probability AS probability, p.match_weight
+            AS weight,
                    l.master AS one_master, r.master AS other_master, {names_agree("l", "r")} AS alike,
                    coalesce({agree}, false) AS tells, {weights}
             FROM link_likely p JOIN {RECORDS} l ON l.record = p.unique_id_l JOIN {RECORDS} r ON r.record = p.unique_id_r
@@ -168,7 +173,8 @@ def _judged(connection: duckdb.DuckDBPyConnection, usable: Sequence[str]) -> lis
             SELECT one AS record, other_master AS master, other AS rival, weight FROM judged
             UNION ALL SELECT other, one_master, one, weight FROM judged
         ), ranked AS (
-            SELECT record, master, rival, weight, weight - coalesce(max(weight) OVER (PARTITION BY record, master ORDER BY weight DESC
+            SELECT record, master, rival, weight, weight - coalesce(max(weight) OVER (PARTITION BY record, master
+            ORDER BY weight DESC
                    ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING), -99) AS margin,
                    row_number() OVER (PARTITION BY record, master ORDER BY weight DESC, rival) AS place FROM ends
         )

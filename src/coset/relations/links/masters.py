@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from coset.evidence.reading import JoinableTable
 from coset.sql_text import identifier
-from coset.state.read_model import ColumnRow, MembershipRow, PathRow
+from coset.state.read_model import MembershipRow
+from coset.state.tables import ColumnRow, PathRow
 
 LEAST_ROWS = 5
 MOST_NAME_COLUMNS = 4
@@ -22,6 +23,8 @@ STRONG = ("tax", "bank_account", "email", "phone")
 SINGLE = frozenset({"tax", "birth"})
 """Attributes of which a thing has one: two that differ oppose a link."""
 NAMING = frozenset({"name", "title", "given_name", "family_name", "username"})
+DESCRIBING = frozenset({"description", "model"})
+LONGEST_NAME = 60
 KEYS = frozenset({"identifier", "code", "key", "username"})
 BY_ROLE = {
     "email": "email", "phone": "phone", "postal_code": "postal_code", "city_of": "city", "country_of": "country",
@@ -29,7 +32,8 @@ BY_ROLE = {
 }  # fmt: skip
 BY_PERSONAL = {"email": "email", "phone": "phone", "iban": "bank_account", "birth_date": "birth"}
 _WORDS = (
-    ("tax", re.compile(r"\b(tax|vat|fiscal|tin|nip|siren|siret|company registration)\b.*\b(number|no|id|code)\b|\bvat\b")),
+    ("tax", re.compile(r"\b(tax|vat|fiscal|tin|nip|siren|siret|company "
+    r"registration)\b.*\b(number|no|id|code)\b|\bvat\b")),
     ("bank_account", re.compile(r"\biban\b|\bbank account\b")),
     ("email", re.compile(r"\be-?mail\b")),
     ("phone", re.compile(r"\b(phone|telephone|mobile)\b")),
@@ -121,7 +125,7 @@ def _master(number: int, table: JoinableTable, known: Known) -> Master | None:
         if kind is not None and column is not key and kind not in attributes:
             attributes[kind] = normal(kind, text_of(identifier(column.name), column.type), column.type)
     for path in known.paths.get(reference, ()):
-        kind = _kind_of_words(known.words(path.reference, path.path[-1]))
+        kind = _kind_of_words(known.words(path.reference, " ".join(path.path)))
         if kind is not None and kind not in attributes and path.type == "VARCHAR" and path.keys_expression is None:
             attributes[kind] = normal(kind, path.expression, path.type)
     named = {column.name for column in names}
@@ -160,12 +164,21 @@ def _name_columns(columns: Sequence[ColumnRow], key: ColumnRow, known: Known) ->
         return bool(_NAME.search(called[column.name])), column.distinct_values or 0, row.membership
 
     telling = [column for column in naming if (column.distinct_values or 0) > 3]
+    if not telling:  # Things are often called by a short description.
+        telling = [
+            column
+            for column in texts
+            if known.attribute(column.reference) in DESCRIBING
+            and (column.distinct_values or 0) > 3
+            and (column.mean_length or LONGEST_NAME) < LONGEST_NAME
+        ]
     return [max(telling, key=surely)] if telling else []
 
 
 def _attribute(column: ColumnRow, known: Known) -> str | None:
-    kind = BY_PERSONAL.get(column.personal or "") or BY_ROLE.get(known.attribute(column.reference))
-    return kind or _kind_of_words(known.words(column.reference, column.name))
+    role, words = known.attribute(column.reference), known.words(column.reference, column.name)
+    kind = BY_PERSONAL.get(column.personal or "") or BY_ROLE.get(role) or _kind_of_words(words)
+    return kind or ("tax" if role in KEYS and re.search(r"\btax\b", words) else None)
 
 
 def _kind_of_words(words: str) -> str | None:

@@ -16,6 +16,10 @@ from coset.relations.links.masters import Master, name_tokens
 from coset.sql_text import literal
 
 RECORDS = "link_records"
+CODES = "link_codes"
+"""Keys and other single codes of records: (master, record, place of the column, letters and digits alone, digits)."""
+LEAST_SINGLE = 0.9
+MOST_CODES = 6
 ATTRIBUTES = ("tax", "bank_account", "email", "phone", "birth", "postal_code", "city", "country", "street")
 MOST_WITH_A_VALUE = 4
 """A value that more records of one table have (an e-mail of an office, a number made of nines) tells nobody."""
@@ -43,8 +47,14 @@ def make_records(connection: duckdb.DuckDBPyConnection, masters: Sequence[Master
         f"CREATE OR REPLACE TEMP TABLE {RECORDS} (record BIGINT, master INTEGER, key VARCHAR, name VARCHAR, "
         f"words VARCHAR[], {attributes}, flags VARCHAR)"
     )
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE {CODES} (master INTEGER, record BIGINT, place INTEGER, plain VARCHAR, digits "
+        f"VARCHAR)"
+    )
     for master in masters:
         add_records(connection, master)
+        for place, (_, text) in enumerate(codes_of(master)):
+            _add_codes(connection, master, place, text)
     return int(connection.execute(f"SELECT count(*) FROM {RECORDS}").fetchall()[0][0])
 
 
@@ -69,8 +79,28 @@ def add_records(connection: duckdb.DuckDBPyConnection, master: Master) -> None:
     )
 
 
+def codes_of(master: Master) -> list[tuple[str, str]]:
+    """(column, text) of the key and of other columns that may tell a record, in the order of their places."""
+    return [(master.key_column, master.key), *master.codes[:MOST_CODES]]
+
+
+def _add_codes(connection: duckdb.DuckDBPyConnection, master: Master, place: int, text: str) -> None:
+    """Codes that hardly repeat."""
+    plain = "upper(regexp_replace(value, '[^A-Za-z0-9]+', '', 'g'))"
+    digits = "nullif(ltrim(regexp_replace(value, '[^0-9]+', '', 'g'), '0'), '')"
+    connection.execute(
+        f"INSERT INTO {CODES} WITH found AS (SELECT r.record, {plain} AS plain, {digits} AS digits FROM (SELECT "
+        f"{master.key} "
+        f"AS key, {text} AS value FROM {master.table.relation}) t JOIN {RECORDS} r ON r.master = {master.number} "
+        "AND r.key = t.key WHERE value <> '') "
+        f"SELECT {master.number}, record, {place}, plain, digits FROM found "
+        f"WHERE (SELECT count(DISTINCT plain) >= {LEAST_SINGLE} * count(*) FROM found)"
+    )
+
+
 def names_agree(left: str, right: str) -> str:
-    """Whether two records are named alike: the same words in any order, one's words among the other's, a misspelling."""
+    """Whether two records are named alike: the same words in any order, one's words among the other's, a
+    misspelling."""
     shared = f"len(list_intersect({left}.words, {right}.words))"
     shorter = f"least(len({left}.words), len({right}.words))"
     return (
@@ -92,7 +122,8 @@ def _initials(short: str, long: str) -> str:
 def agreement(connection: duckdb.DuckDBPyConnection, pairs: str) -> Agreement:
     """`pairs` is a query that gives `left_record` and `right_record`."""
     [(count, judged, agree)] = connection.execute(
-        f"WITH pairs AS (SELECT *, row_number() OVER (ORDER BY hash(left_record, right_record)) AS place FROM ({pairs})), "
+        f"WITH pairs AS (SELECT *, row_number() OVER (ORDER BY hash(left_record, right_record)) AS place FROM "
+        f"({pairs})), "
         f"looked AS (SELECT {names_agree('l', 'r')} AS agree FROM pairs "
         f"JOIN {RECORDS} l ON l.record = left_record JOIN {RECORDS} r ON r.record = right_record "
         f"WHERE place <= {JUDGED} AND l.name IS NOT NULL AND r.name IS NOT NULL) "

@@ -8,14 +8,14 @@ makes one record meet many, is none. Clusters are made elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import duckdb
 
 from coset.relations.links.masters import STRONG, Master
-from coset.relations.links.records import RECORDS, Agreement, agreement
+from coset.relations.links.records import CODES, RECORDS, Agreement, agreement, codes_of
 from coset.state.read_model import RelationRow
 
 Kind = Literal["said", "cross-reference", "merged into", "key", "tax", "bank_account", "email", "phone", "likeness"]
@@ -30,6 +30,9 @@ MOST_FAN = 1.5
 NAMELESS_CONFIDENCE = 0.8
 
 
+NOT_COUNTED = Agreement(0, 0, 0)
+
+
 @dataclass(frozen=True)
 class Rule:
     """`pairs` gives `left_record` and `right_record`."""
@@ -39,7 +42,7 @@ class Rule:
     right: int
     words: str
     pairs: str
-    found: Agreement = Agreement(0, 0, 0)
+    found: Agreement = NOT_COUNTED
 
     @property
     def rank(self) -> int:
@@ -72,7 +75,8 @@ class Testing:
     def column(self, master: Master, expression: str) -> str:
         """The records of a master beside the text of an expression over its table."""
         return (
-            f"(SELECT r.record, r.master, t.value FROM (SELECT {master.key} AS key, CAST({expression} AS VARCHAR) AS value "
+            f"(SELECT r.record, r.master, t.value FROM (SELECT {master.key} AS key, CAST({expression} AS VARCHAR) "
+            f"AS value "
             f"FROM {master.table.relation}) t JOIN {RECORDS} r ON r.master = {master.number} AND r.key = t.key "
             "WHERE t.value IS NOT NULL)"
         )
@@ -91,7 +95,8 @@ class Testing:
 
     def meeting(self, left: Master, left_expression: str, right: Master, right_expression: str) -> str:
         return (
-            f"SELECT DISTINCT l.record AS left_record, r.record AS right_record FROM {self.column(left, left_expression)} l "
+            f"SELECT DISTINCT l.record AS left_record, r.record AS right_record FROM "
+            f"{self.column(left, left_expression)} l "
             f"JOIN {self.column(right, right_expression)} r ON l.value = r.value WHERE l.record <> r.record"
         )
 
@@ -169,63 +174,44 @@ def _numbers(master: Master) -> list[tuple[str, str]]:
     return [(name, f'CAST("{name}" AS VARCHAR)') for name in same if '"' not in name]
 
 
-Propose = Callable[[], Iterable[Rule]]
-
-
 def rules_by_names(testing: Testing) -> Iterator[Rule]:
-    """Keys of one table inside codes of another, found by example: records of the same, single name show which column
-    ends with the other's key, and what stands before it."""
-    for left, right, _ in _same_names(testing):
-        for one, other in ((left, right), (right, left)):
-            yield from _found_by_example(testing, testing.by_number[one], testing.by_number[other])
-
-
-def _same_names(testing: Testing) -> list[tuple[int, int, int]]:
+    """Codes that two tables share in different forms, found by example: records of the same, single name show which
+    code ends with which code of the other, and what stands before it."""
     testing.connection.execute(
         f"CREATE OR REPLACE TEMP TABLE link_single_names AS SELECT min(record) AS record, master, name FROM {RECORDS} "
         "WHERE name IS NOT NULL AND len(words) >= 2 GROUP BY master, name HAVING count(*) = 1"
     )
-    return testing.connection.execute(
-        "SELECT l.master, r.master, count(*) FROM link_single_names l JOIN link_single_names r ON l.name = r.name "
-        f"AND l.master < r.master GROUP BY ALL HAVING count(*) >= {3 * LEAST_PAIRS} ORDER BY ALL"
+    ends = "length(b.digits) >= 3 AND ends_with(a.digits, b.digits)"
+    rows = testing.connection.execute(
+        f"SELECT a.master, a.place, b.master, b.place, mode(left(a.digits, length(a.digits) - length(b.digits))) "
+        f"FILTER ({ends}) FROM link_single_names l JOIN link_single_names r ON l.name = r.name AND l.master <> "
+        f"r.master "
+        f"JOIN {CODES} a ON a.record = l.record JOIN {CODES} b ON b.record = r.record GROUP BY ALL "
+        f"HAVING count(*) FILTER ({ends}) >= greatest({2 * LEAST_PAIRS}, 0.5 * count(a.digits)) ORDER BY ALL"
     ).fetchall()
-
-
-def _found_by_example(testing: Testing, one: Master, other: Master) -> Iterator[Rule]:
-    """`one` holds in a code, or in its own key, the key of `other`."""
-    codes = [*one.codes, (one.key_column, one.key)]
-    digits = [
-        f"ltrim(regexp_replace({text}, '[^0-9]+', '', 'g'), '0') AS c{number}" for number, (_, text) in enumerate(codes)
-    ]
-    key = f"ltrim(regexp_replace({other.key}, '[^0-9]+', '', 'g'), '0')"
-    ends = ", ".join(
-        f"count(*) FILTER (length(k) >= 3 AND ends_with(c{number}, k)), count(c{number}) FILTER (c{number} <> ''), "
-        f"mode(left(c{number}, length(c{number}) - length(k))) FILTER (length(k) >= 3 AND ends_with(c{number}, k))"
-        for number in range(len(codes))
-    )
-    [row] = testing.connection.execute(
-        f"WITH a AS (SELECT {one.key} AS key, {', '.join(digits)} FROM {one.table.relation}), "
-        f"b AS (SELECT {other.key} AS key, {key} AS k FROM {other.table.relation}) "
-        f"SELECT {ends} FROM link_single_names l JOIN link_single_names r ON l.name = r.name "
-        f"JOIN {RECORDS} lr ON lr.record = l.record JOIN {RECORDS} rr ON rr.record = r.record "
-        "JOIN a ON a.key = lr.key JOIN b ON b.key = rr.key "
-        f"WHERE l.master = {one.number} AND r.master = {other.number}"
-    ).fetchall()
-    for number, (column, text) in enumerate(codes):
-        hits, filled, head = row[3 * number : 3 * number + 3]
-        if hits < 2 * LEAST_PAIRS or hits < 0.5 * filled:
-            continue
-        code = f"ltrim(regexp_replace({text}, '[^0-9]+', '', 'g'), '0')"
+    seen: set[tuple[tuple[int, int], tuple[int, int]]] = set()
+    for left, left_place, right, right_place, head in rows:
         front = (head or "").rstrip("0")
-        inner = f"CASE WHEN starts_with({code}, '{front}') THEN ltrim(substr({code}, {len(front) + 1}), '0') END"
-        whole = f"nullif({inner if front else code}, '')"
-        if not testing.meets_few(one, whole, other, f"nullif({key}, '')"):
-            continue
-        held = testing.held(
-            Rule(
-                "key", one.number, other.number, f"{one.reference}.{column} = {other.reference}.{other.key_column}",
-                testing.meeting(one, whole, other, f"nullif({key}, '')"),
-            )
-        )  # fmt: skip
+        if not front and ((right, right_place), (left, left_place)) in seen:
+            continue  # The same, seen from the other side.
+        seen.add(((left, left_place), (right, right_place)))
+        held = _by_codes(testing, (left, left_place), (right, right_place), front)
         if held is not None:
             yield held
+
+
+def _by_codes(testing: Testing, left: tuple[int, int], right: tuple[int, int], front: str) -> Rule | None:
+    """`front` is what stands before the other's code."""
+    inner = "l.digits"
+    if front:
+        inner = f"CASE WHEN starts_with(l.digits, '{front}') THEN ltrim(substr(l.digits, {len(front) + 1}), '0') END"
+    pairs = (
+        f"SELECT DISTINCT l.record AS left_record, r.record AS right_record FROM {CODES} l JOIN {CODES} r "
+        f"ON {inner} = r.digits WHERE l.master = {left[0]} AND l.place = {left[1]} AND r.master = {right[0]} "
+        f"AND r.place = {right[1]}"
+    )
+    words = " = ".join(
+        f"{testing.by_number[number].reference}.{codes_of(testing.by_number[number])[place][0]}"
+        for number, place in (left, right)
+    )
+    return testing.held(Rule("key", left[0], right[0], words, pairs))

@@ -1,6 +1,7 @@
 """The stage that links records: gathers what is known, links where something changed, stores, writes files for SQL.
 
-In: the environment, its state, and tables that can be read. Out: the state's links, and one Parquet file an entity below
+In: the environment, its state, and tables that can be read. Out: the state's links, and one Parquet file an entity
+below
 the state's folder, which the session offers as `linked.<entity>`.
 """
 
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
 from coset.environment.corrections import load_corrections
-from coset.readings.store import ReadingStore
 from coset.relations.copies import copies_with_originals
 from coset.relations.links.find import EntityLinks, Given, Links, PassingOver, SaidLink, find_links
 from coset.relations.links.masters import Known
@@ -22,11 +22,14 @@ from coset.state.links import (
     LinkedEntity,
     LinkedRecord,
     LinkPair,
+    roles_in_brief,
     sections_in_force,
     store_links,
     versions_of_tables,
 )
-from coset.state.read_model import MembershipRow, PathRow, ReadModel, grouped
+from coset.state.read_model import MembershipRow, ReadModel, grouped
+from coset.state.readings import ReadingStore
+from coset.state.tables import PathRow
 
 if TYPE_CHECKING:
     from coset.evidence.open_tables import OpenTables
@@ -43,6 +46,7 @@ def links_digest(environment: Environment, state: EvidenceState) -> str:
     digest = hashlib.sha256(VERSION.encode())
     digest.update(repr(versions_of_tables(state)).encode())
     digest.update(repr(model.relations).encode())
+    digest.update(repr(roles_in_brief(state)).encode())
     digest.update(repr(sorted(copies_with_originals(state))).encode())
     digest.update(repr(sections_in_force(state)).encode())
     digest.update(repr(load_corrections(environment).links).encode())
@@ -50,7 +54,12 @@ def links_digest(environment: Environment, state: EvidenceState) -> str:
 
 
 def find(
-    environment: Environment, state: EvidenceState, tables: OpenTables, passing_over: PassingOver, *, large: bool = False
+    environment: Environment,
+    state: EvidenceState,
+    tables: OpenTables,
+    passing_over: PassingOver,
+    *,
+    large: bool = False,
 ) -> Links:
     model = ReadModel(state)
     copies = {copy.table for copy in state.copies()}
@@ -68,7 +77,12 @@ def find(
 
 
 def link_and_store(
-    environment: Environment, state: EvidenceState, tables: OpenTables, passing_over: PassingOver, *, large: bool = False
+    environment: Environment,
+    state: EvidenceState,
+    tables: OpenTables,
+    passing_over: PassingOver,
+    *,
+    large: bool = False,
 ) -> Links:
     found = find(environment, state, tables, passing_over, large=large)
     entities, records, pairs = [], [], []
@@ -77,7 +91,13 @@ def link_and_store(
         records += list(_records(each))
         pairs += list(_pairs(each))
     store_links(state, entities, records, pairs)
-    write_linked(environment.state_folder, records)
+    rows: dict[str, list[tuple[object, ...]]] = {}
+    for record in records:
+        source, _, table = record.table.partition("/")
+        rows.setdefault(record.entity, []).append(
+            (record.cluster, source, table.replace("/", "."), record.key, record.evidence, record.flags)
+        )
+    write_linked(environment.state_folder, rows)
     return found
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     help="A model that says, once, what tables and columns are (models: {reader: ...}).",
 )
 @click.option("--read-budget", type=click.IntRange(1000), metavar="TOKENS", help="Tokens that reading may use.")
+@click.option("--link", is_flag=True, help="Link records too: which are one thing (later, kept up to date).")
 @click.option("--yes", is_flag=True, help="Send what is said to the model without asking.")
 @environment_option
 @json_option
@@ -39,6 +40,7 @@ def command(
     show_personal: bool,
     read_with: str | None,
     read_budget: int | None,
+    link: bool,
     yes: bool,
     environment_path: str | None,
     as_json: bool,
@@ -60,6 +62,7 @@ def command(
             mask_personal=not show_personal,
             spread=over_cluster(cluster) if cluster else None,
             read_with=wish,
+            link=link,
             report=report,
         )
     if as_json:

@@ -91,6 +91,7 @@ class JoinOutput(BaseModel):
 class RelationsOutput(Output):
     joins: list[JoinOutput]
     total: int
+    linked: list[str]
 
     def to_text(self) -> str:
         lines = [
@@ -99,7 +100,7 @@ class RelationsOutput(Output):
             for join in self.joins
         ]
         head = f"{len(self.joins)} of {self.total} joins (matched rows left/right, cardinality, confidence)"
-        return "\n".join([head, *lines]) if lines else "no join is known"
+        return "\n".join([*([head, *lines] if lines else ["no join is known"]), *self.linked])
 
 
 class TeachOutput(Output):

@@ -19,6 +19,7 @@ from coset.surfaces.mcp import arguments as given
 from coset.surfaces.mcp import outputs as gives
 from coset.use_cases.ask import has_model
 from coset.use_cases.cancellation import Report
+from coset.use_cases.links import known_entities
 from coset.use_cases.views import recover_or_search
 
 Run = Callable[[Environment, Any, Report], Awaitable[gives.Output]]
@@ -67,7 +68,13 @@ async def relations(environment: Environment, asked: given.RelationsArguments, r
     rows = await _quick(environment, lambda: environment.relations(asked.about or None, least=asked.least))
     names = list(gives.JoinOutput.model_fields)
     joins = [gives.JoinOutput(**{name: row[name] for name in names}) for row in rows.dictionaries()[: asked.most]]
-    return gives.RelationsOutput(joins=joins, total=len(rows))
+    entities = await _quick(environment, lambda: known_entities(environment.workspace))
+    linked = [
+        f"linked.{each.entity}(cluster, source, table_name, key, evidence, flags): one cluster is one thing, "
+        f"{each.clusters:,} in {', '.join(each.tables)}"
+        for each in entities
+    ]
+    return gives.RelationsOutput(joins=joins, total=len(rows), linked=linked)
 
 
 async def teach(environment: Environment, asked: given.TeachArguments, report: Report) -> gives.Output:
@@ -227,7 +234,8 @@ TOOLS = (
     Tool("sources", "The databases and folders there are.", given.SourcesArguments, gives.SourcesOutput, sources),
     Tool(
         "relations",
-        "The joins that were found and tested, the surest first, as ON conditions.",
+        "The joins that were found and tested, the surest first, as ON conditions; and the tables linked.X, which say "
+        "which records of several systems are one X.",
         given.RelationsArguments,
         gives.RelationsOutput,
         relations,
