@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from coset.state.evidence_state import EvidenceState
+from coset.state.memberships import MembershipRow
 from coset.state.queries import execute, fetch, insert, select
 from coset.state.rows import now
 
@@ -129,6 +130,10 @@ def sections_in_force(state: EvidenceState) -> list[SectionText]:
 def versions_of_tables(state: EvidenceState) -> list[tuple[Any, ...]]:
     """What tells whether a table is as it was when it was linked."""
     return fetch(state, "SELECT reference, shape, token, digest, rows FROM tables ORDER BY reference")
+
+
+def all_roles(state: EvidenceState) -> list[MembershipRow]:
+    return select(state, MembershipRow, f"FROM {MembershipRow.TABLE} ORDER BY {MembershipRow.ORDER}")
 
 
 def roles_in_brief(state: EvidenceState) -> list[tuple[Any, ...]]:

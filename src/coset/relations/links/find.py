@@ -35,7 +35,7 @@ from coset.relations.links.rules import (
     rules_by_strong_keys,
 )
 from coset.state.links import SectionText
-from coset.state.read_model import RelationRow
+from coset.state.relations import RelationRow
 
 MOST_RECORDS = 300_000
 """A table of more records is linked only when it is asked for."""

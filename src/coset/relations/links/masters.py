@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from coset.evidence.reading import JoinableTable
 from coset.sql_text import identifier
-from coset.state.read_model import MembershipRow
+from coset.state.memberships import MembershipRow
 from coset.state.tables import ColumnRow, PathRow
 
 LEAST_ROWS = 5

@@ -16,7 +16,7 @@ import duckdb
 
 from coset.relations.links.masters import STRONG, Master
 from coset.relations.links.records import CODES, RECORDS, Agreement, agreement, codes_of
-from coset.state.read_model import RelationRow
+from coset.state.relations import RelationRow
 
 Kind = Literal["said", "cross-reference", "merged into", "key", "tax", "bank_account", "email", "phone", "likeness"]
 PRECEDENCE: tuple[Kind, ...] = (

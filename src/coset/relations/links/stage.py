@@ -22,12 +22,13 @@ from coset.state.links import (
     LinkedEntity,
     LinkedRecord,
     LinkPair,
+    all_roles,
     roles_in_brief,
     sections_in_force,
     store_links,
     versions_of_tables,
 )
-from coset.state.read_model import MembershipRow, ReadModel, grouped
+from coset.state.read_model import ReadModel, grouped
 from coset.state.readings import ReadingStore
 from coset.state.tables import PathRow
 
@@ -66,7 +67,7 @@ def find(
     originals = [table for table in tables.readable if str(table.reference) not in copies]
     known = Known(
         model.columns_of,
-        {(row.reference, row.coordinate): row for row in model.all(MembershipRow)},
+        {(row.reference, row.coordinate): row for row in all_roles(state)},
         {each.reference: each.name for each in ReadingStore(state).all(best=True)},
         grouped(model.all(PathRow), "table_reference"),
     )

@@ -91,7 +91,6 @@ class JoinOutput(BaseModel):
 class RelationsOutput(Output):
     joins: list[JoinOutput]
     total: int
-    linked: list[str]
 
     def to_text(self) -> str:
         lines = [
@@ -100,7 +99,7 @@ class RelationsOutput(Output):
             for join in self.joins
         ]
         head = f"{len(self.joins)} of {self.total} joins (matched rows left/right, cardinality, confidence)"
-        return "\n".join([*([head, *lines] if lines else ["no join is known"]), *self.linked])
+        return "\n".join([head, *lines]) if lines else "no join is known"
 
 
 class TeachOutput(Output):

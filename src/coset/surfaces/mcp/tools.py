@@ -68,13 +68,7 @@ async def relations(environment: Environment, asked: given.RelationsArguments, r
     rows = await _quick(environment, lambda: environment.relations(asked.about or None, least=asked.least))
     names = list(gives.JoinOutput.model_fields)
     joins = [gives.JoinOutput(**{name: row[name] for name in names}) for row in rows.dictionaries()[: asked.most]]
-    entities = await _quick(environment, lambda: known_entities(environment.workspace))
-    linked = [
-        f"linked.{each.entity}(cluster, source, table_name, key, evidence, flags): one cluster is one thing, "
-        f"{each.clusters:,} in {', '.join(each.tables)}"
-        for each in entities
-    ]
-    return gives.RelationsOutput(joins=joins, total=len(rows), linked=linked)
+    return gives.RelationsOutput(joins=joins, total=len(rows))
 
 
 async def teach(environment: Environment, asked: given.TeachArguments, report: Report) -> gives.Output:
@@ -114,6 +108,12 @@ async def sources(environment: Environment, asked: given.SourcesArguments, repor
             f"PROBLEM: {row['problem']}" if row["problem"] else "",
         )
         lines.append("; ".join(part for part in parts if part))
+    entities = await _quick(environment, lambda: known_entities(environment.workspace))
+    lines += [
+        f"linked.{each.entity}(cluster, source, table_name, key, evidence, flags): one cluster is one thing, "
+        f"{each.clusters:,} in {', '.join(each.tables)}"
+        for each in entities
+    ]
     return gives.SourcesOutput(sources=lines)
 
 
@@ -234,8 +234,7 @@ TOOLS = (
     Tool("sources", "The databases and folders there are.", given.SourcesArguments, gives.SourcesOutput, sources),
     Tool(
         "relations",
-        "The joins that were found and tested, the surest first, as ON conditions; and the tables linked.X, which say "
-        "which records of several systems are one X.",
+        "The joins that were found and tested, the surest first, as ON conditions.",
         given.RelationsArguments,
         gives.RelationsOutput,
         relations,
