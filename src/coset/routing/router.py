@@ -136,6 +136,10 @@ class Router:
             except UserError:
                 return None
 
+    def order(self, question: str) -> tuple[str, ...]:
+        """Tables, the likeliest first: those that the question names, then as they are ranked; no copies."""
+        return self._request(question).scores.order
+
     def explain(self, question: str, budget: int = DETAILS, *, directory: bool = True) -> Explanation:
         """The view with how it came about."""
         request = self._request(question)

@@ -69,10 +69,15 @@ def _ends(clause: str, words: str) -> bool:
     found = list(_ENDED.finditer(clause))
     if not found:
         return False
-    turn = _OTHER_ONE.search(clause)
-    place = clause.lower().find(words)
-    if turn is None or turn.start() == 0:
+    inside = [match.span() for match in found]
+    turns = [
+        match
+        for match in _OTHER_ONE.finditer(clause)
+        if match.start() and not any(begin <= match.start() < end and match.end() <= end for begin, end in inside)
+    ]
+    if not turns:
         return True
+    turn, place = turns[0], clause.lower().find(words)
     # "Do not use A but B", "A was replaced by B": what stands before the turn has ended, what follows has not.
     return place < turn.start() or any(match.start() > turn.end() for match in found)
 
