@@ -39,6 +39,7 @@ NUMBERS = frozenset({
     "sum", "premium", "fee", "tax", "value", "discount", "volume", "length", "width", "height", "duration",
     "share", "score", "margin", "salary",
 })  # fmt: skip
+EARNINGS = frozenset({"revenue", "income", "turnover", "profit", "expense", "earnings", "budget"})
 TEXTS = frozenset({
     "name", "description", "text", "comment", "note", "remark", "title", "address", "street", "city", "email",
     "label", "subject",
@@ -67,6 +68,8 @@ class Expansion:
     how: tuple[How, ...]
     parts: tuple[tuple[str, str], ...]
     """Each piece as it stands, and what it was read as."""
+    lead: float = math.inf
+    """By how much the next way with another meaning costs more: where that is little, the words may be wrong."""
 
     @property
     def text(self) -> str:
@@ -104,9 +107,14 @@ class Expander:
                         if key not in found or total < found[key][0]:
                             found[key] = (total, (*before, part))
             paths[end] = sorted(found.values(), key=lambda item: item[0])[:BEAM]
-        cost, parts = min(paths[-1], key=lambda item: item[0] + self._fit(item[1], column))
+        ways = sorted(
+            ((cost + self._fit(parts, column), cost, parts) for cost, parts in paths[-1]), key=lambda way: way[0]
+        )
+        weighed, cost, parts = ways[0]
+        words = self._ordered(parts)
+        other = next((way[0] for way in ways if _another_meaning(words, self._ordered(way[2]))), math.inf)
         written = _aligned(pieces, parts)
-        return Expansion(self._ordered(parts), cost / len(parts), tuple(part.how for part in parts), written)
+        return Expansion(words, cost / len(parts), tuple(part.how for part in parts), written, other - weighed)
 
     # How pieces may be read
 
@@ -142,7 +150,8 @@ class Expander:
                 ways.append(Part((piece,), 0.25 * self._rarity(singular(piece)), "word"))
             for rank, meaning in enumerate(self.words.short_forms.get(piece, ())):
                 words = tuple(meaning.split())
-                ways.append(Part(words, 0.4 + 0.55 * rank + 0.25 * self._rarity(words[0]), "short form"))
+                rarity = max(map(self._rarity, words))
+                ways.append(Part(words, 0.4 + 0.55 * rank + 0.25 * rarity, "short form"))
             if self.language:
                 ways += self._foreign(piece)
             if len(piece) >= 3 and not any(part.how in ("word", "language") for part in ways):
@@ -157,7 +166,7 @@ class Expander:
         exact = piece in language.words
         for rank, meaning in enumerate(language.english(piece)[:3]):
             words = content_words(meaning)
-            near = 0.08 * self._rarity(words[-1])
+            near = 0.2 * self._rarity(words[-1])
             ways.append(Part(words, (0.1 if exact else 0.45) + 0.25 * rank + near, "language"))
         if meant := language.short_forms.get(piece):
             ways.append(Part(content_words(meant), 0.45, "language"))
@@ -253,6 +262,8 @@ def value_fit(last: str, column: ObservedColumn) -> float:
         return 1.0 if family in ("date", "time") else 0.6
     if last in NUMBERS:
         return 1.5 if family in ("flag", "date", "time") or _wordy(column) else -0.3 if family == "number" else 0.0
+    if last in EARNINGS:
+        return 1.2 if family in ("flag", "date", "time") or _wordy(column) or _counting(column) else 0.0
     if last in TEXTS:
         return 1.2 if family in ("number", "whole", "flag", "date", "time") else -0.3
     if last in KINDS and column.distinct is not None and column.rows and column.rows >= 50:
@@ -270,6 +281,12 @@ def _dated(column: ObservedColumn) -> bool:
     # Numbers of six to eight digits that are days: 20240131; 1240131, the century first; 124031, by day of the year.
     whole = [value for value in values if value.isdigit() and 6 <= len(value) <= 8]
     return len(whole) >= max(2, 0.6 * len(values)) and sum(map(_day_number, whole)) >= 0.7 * len(whole)
+
+
+def _counting(column: ObservedColumn) -> bool:
+    """Whether values are small whole numbers: versions, positions, levels; no money."""
+    values = present(column.samples)
+    return bool(values) and all(value.isdigit() and len(value) <= 2 for value in values)
 
 
 def _day_number(value: str) -> bool:
@@ -312,6 +329,13 @@ def _form_cost(piece: str, word: str, consonants: str) -> float | None:
         return None
     missed = sum(letter not in piece for letter in consonants)
     return 1.2 + 0.25 * missed + (0.4 if any(letter in _VOWELS for letter in piece[1:]) else 0.0)
+
+
+def _another_meaning(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether two ways to spell a name out differ in more than the form of a word (*cancel*, *cancelled*)."""
+    return len(words) != len(others) or any(
+        mine != other and mine[:4] != other[:4] for mine, other in zip(words, others, strict=True)
+    )
 
 
 def _undoubled(text: str) -> str:

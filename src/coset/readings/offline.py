@@ -21,6 +21,8 @@ from coset.readings.vocabulary import Language, folds, languages, vocabulary
 from coset.readings.words import singular, words_of
 
 LEAST_FOREIGN, FOREIGN_SHARE, FOREIGN_LEAD = 4, 0.1, 1.3
+NEAR, UNSURE = 0.6, 0.45
+"""Where another meaning costs hardly more than the one that is taken, it is kept as a guess that views do not show."""
 LONGEST_NAME = 120
 """Letters of a name that are read; what is longer is cut."""
 GENERIC = frozenset({
@@ -182,6 +184,8 @@ def _reading(reference: str, table: str, name: str, spelled: Expansion, written:
     confidence = max(0.1, (0.78 if plain else 0.72) - 0.12 * max(0.0, spelled.cost - 0.4))
     if "guess" in spelled.how:
         confidence = min(confidence, 0.55)
+    if not plain and spelled.lead < NEAR:
+        confidence = min(confidence, UNSURE)
     if unknown:
         confidence = min(confidence, 0.3)
     source = ", ".join(f"{piece} = {words}" for piece, words in spelled.parts if piece != words) or written
