@@ -26,6 +26,7 @@ from coset.errors import UserError
 FILE_NAME = "coset.yaml"
 STATE_FOLDER = ".coset"
 SOURCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+SECRET_OPTION = re.compile(r"secret|password|token|access_key$|account_key|private_key", re.IGNORECASE)
 # Names that mean something to SQL before any source does.
 RESERVED_NAMES = {
     "main",
@@ -51,6 +52,7 @@ class LimitsEntry(BaseModel):
     fetch_rows: int | None = Field(default=None, ge=1)
     cell_bytes: int | None = Field(default=None, ge=1)
     sample_rows: int | None = Field(default=None, ge=1)
+    age_seconds: float | None = Field(default=None, ge=0)
     connect_seconds: float | None = Field(default=None, gt=0)
     query_seconds: float | None = Field(default=None, gt=0)
 
@@ -72,6 +74,8 @@ class SourceEntry(BaseModel):
     queries: TextList = []
     """Files, folders and patterns of SQL that people wrote over this source: `.sql` files, dbt manifests."""
     limits: LimitsEntry = LimitsEntry()
+    options: dict[str, str] = {}
+    """What the driver or the store needs beside the location: region, endpoint, keys as ${NAME}."""
 
 
 class ModelsEntry(BaseModel):
@@ -150,14 +154,21 @@ class Environment:
 
     def settings(self, name: str) -> SourceSettings:
         """The settings of one source with its secrets filled in. Raises `UserError` when one is missing."""
-        from coset.environment.sources import KINDS
+        from coset.environment.sources import known_kinds
 
         entry = self.sources[name]
         filled = fill(entry.location, read_secrets_file(self.secrets_file))
         location = recognise(filled.text, self.path.parent, entry.kind)
-        if location.kind not in KINDS:
-            raise UserError(f"source '{name}': '{location.kind}' is not a known kind; known are {', '.join(KINDS)}")
+        if location.kind not in (known := known_kinds()):
+            raise UserError(f"source '{name}': '{location.kind}' is not a known kind; known are {', '.join(known)}")
         changed = {key: value for key, value in entry.limits.model_dump().items() if value is not None}
+        values = read_secrets_file(self.secrets_file)
+        options = {key: fill(value, values) for key, value in entry.options.items()}
+        hidden = {
+            *filled.secrets,
+            *passwords_of(filled.text),
+            *(each for one in options.values() for each in one.secrets),
+        }
         return SourceSettings(
             name=name,
             location=location.absolute,
@@ -170,7 +181,8 @@ class Environment:
             documents=tuple(str(self.path.parent / path) for path in entry.documents),
             queries=tuple(str(self.path.parent / path) for path in entry.queries),
             limits=dataclasses.replace(Limits(), **changed),
-            secrets=tuple({*filled.secrets, *passwords_of(filled.text)}),
+            options={key: one.text for key, one in options.items()},
+            secrets=tuple(hidden),
         )
 
     def _description(self, name: str, entry: SourceEntry) -> str | None:
@@ -223,6 +235,12 @@ def parse_environment(text: str, file: Path) -> Environment:
         f"source '{name}' holds a password: put it in the environment and write ${{NAME}} in its place"
         for name, source in entry.sources.items()
         if any("${" not in password for password in passwords_of(source.location))
+    ]
+    problems += [
+        f"option '{key}' of source '{name}' is a secret: put it in the environment and write ${{NAME}} in its place"
+        for name, source in entry.sources.items()
+        for key, value in source.options.items()
+        if SECRET_OPTION.search(key) and "${" not in value
     ]
     if problems:
         raise UserError(f"{file.name}: {'; '.join(problems)}")

@@ -17,7 +17,10 @@ from coset.errors import UserError
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 SECRETS_FILE = "secrets.env"
-PASSWORD_PARAMETER = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&#]*)", re.IGNORECASE)
+PASSWORD_PARAMETER = re.compile(
+    r"([?&](?:password|passwd|pwd|sslpassword|token|access_token|secret_access_key|account_key|sas_token)=)([^&#]*)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,20 @@
 In: the settings of one source, as `coset.yaml` gives them. Out: its tables with their columns, a token that tells
 whether a table changed, and its rows as Arrow, whole or cut down to what a `Scan` asks for.
 
-A new kind of source is one module in `sources/` with one subclass of `Source`, and one line in `sources/__init__.py`.
+A new kind of source is one module in `sources/` with one subclass of `Source`, and one line in `sources/__init__.py`;
+or a package of its own with an entry point `coset.sources`. `coset.testing.check_source` tests either.
 Nothing here knows about snapshots, SQL sessions or any particular engine.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from coset.environment.scan import EVERYTHING, Operation, Scan
+from coset.environment.scan import EVERYTHING, Condition, Operation, Scan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +40,8 @@ class Limits:
     """A single value larger than this is refused."""
     sample_rows: int = 100_000
     """How many rows later stages may look at where they sample."""
+    age_seconds: float = 0.0
+    """How old a local copy may be of a table whose source cannot tell of changes; 0: it is read anew every time."""
     connect_seconds: float = 10.0
     query_seconds: float = 300.0
 
@@ -61,6 +64,8 @@ class SourceSettings:
     queries: tuple[str, ...] = ()
     """Absolute paths and patterns of files with SQL that people wrote over the data."""
     limits: Limits = field(default_factory=Limits)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What the driver or the store needs beside the location: a region, an endpoint, a key; secrets filled in."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -156,6 +161,8 @@ class Source(ABC):
     """One database, dump or folder of files, opened read-only. Methods raise `SourceUnreachable` with the reason."""
 
     kind: ClassVar[str]
+    schemes: ClassVar[tuple[str, ...]] = ()
+    """URL schemes by which a source from another package is recognised: `("acme",)` for `acme://...`."""
     pushes: ClassVar[frozenset[Operation]] = frozenset()
     """What `read` evaluates at the source, exactly as DuckDB would. What is not named here is never asked for."""
 
@@ -190,6 +197,11 @@ class Source(ABC):
     def pushes_for(self, table: Table, column: str) -> frozenset[Operation]:
         """What of `pushes` holds for one column."""
         return self.pushes
+
+    def narrows(self, table: Table, condition: Condition) -> bool:
+        """Whether a condition that the source does not evaluate exactly at least loses no row at the source that
+        DuckDB would keep. It is then asked for as well, and DuckDB sorts out the rest."""
+        return False
 
     def in_place(self, table: Table) -> InPlace | None:
         """How DuckDB can read this table where it lies, or None when rows must come through `read`."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from coset.identities import certificates
 from coset.identities.features import features_of
 from coset.identities.inventory import COORDINATES, Coordinate, Lexicon
-from coset.identities.labelers import LABELERS
+from coset.identities.labelers import LABELERS, added_labelers
 from coset.identities.model import CoordinateModel, IdentityModel
 from coset.identities.prototypes import Array, PrototypeBank, assign, cap_support, distances, realise
 from coset.identities.signals import Look, Signal, signed_evidence
@@ -104,7 +104,7 @@ def all_signals(environment: ObservedEnvironment, model: IdentityModel) -> list[
     for table in environment.tables:
         for position, column in enumerate((None, *table.columns)):
             look = Look(model.inventory, lexicon, environment, table, column, position - 1)
-            found.append([signal for labeler in LABELERS for signal in labeler.look(look)])
+            found.append([signal for labeler in (*LABELERS, *added_labelers()) for signal in labeler.look(look)])
     return found
 
 

@@ -7,16 +7,19 @@ again while names, types, samples, texts and what people said are as they were.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coset import __version__
+from coset.entry_points import READERS as ADDED
+from coset.entry_points import added
 from coset.environment.configuration import Environment
 from coset.readings.observe import observe
 from coset.readings.observed import ObservedEnvironment
 from coset.readings.offline import CopyOf, read_offline
-from coset.readings.reading import Reading
+from coset.readings.reading import READERS, Reading
 from coset.readings.stated import Text
 from coset.readings.vocabulary import vocabulary
 from coset.readings.words import words_of
@@ -29,6 +32,7 @@ from coset.state.tables import table_of_references
 from coset.state.written_sql import sql_uses
 
 DIGEST = "readings"
+log = logging.getLogger(__name__)
 SURE_COPY, WRITTEN = 0.5, 0.8
 
 
@@ -49,7 +53,7 @@ def comprehend_readings(state: EvidenceState, environment: Environment) -> Readi
     store = ReadingStore(state)
     observed, texts = observe(state, with_readings=False), texts_of(state, environment)
     said = said_readings(state, environment)
-    copies, renamed = copies_of(state), sql_readings(state)
+    copies, renamed = copies_of(state), [*sql_readings(state), *added_readings(state, observed, texts)]
     digest = _digest(observed, texts, [*said, *renamed], copies)
     anew = state.meta(DIGEST) != digest
     if anew:
@@ -104,6 +108,22 @@ def sql_readings(state: EvidenceState) -> list[Reading]:
             reading = Reading(reference, tables[reference], " ".join(words), "", (), "sql", WRITTEN, use.statement)
             found.setdefault((reading.reference, reading.name), reading)
     return list(found.values())
+
+
+def added_readings(state: EvidenceState, observed: ObservedEnvironment, texts: Sequence[Text]) -> list[Reading]:
+    """What readers of installed packages say: an entry point of the group `coset.readers` names a function over the
+    observed tables and the texts about them. Readings of objects that are not here are left out."""
+    tables, found = table_of_references(state), list[Reading]()
+    for name, read in added(ADDED).items():
+        try:
+            said = [each for each in read(observed, texts) if isinstance(each, Reading)]
+        except Exception as error:  # One package must not take the readings of all others down.
+            log.warning("the reader '%s' fails (%s: %s)", name, type(error).__name__, error)
+            continue
+        found += [
+            each for each in said if each.reference in tables and each.reader in READERS and each.reader != "person"
+        ]
+    return found
 
 
 def copies_of(state: EvidenceState) -> dict[str, CopyOf]:

@@ -254,7 +254,7 @@ def _fetch_rows(reference: Reference, number: int, plan: Plan) -> Fetch:
     wheres: list[Condition | None] = []
     for scan in scans or ():
         parts = parts_of(scan.filters.wider)
-        wheres.append(conjunction([part for part in parts if _can_ask(reference, Scan(where=part))]))
+        wheres.append(conjunction([part for part in parts if _narrows(reference, part)]))
     columns = [column for index, column in enumerate(reference.columns) if index in wanted]
     # A statement that needs no column at all (count of a join's rows) still needs the rows.
     columns = columns or [reference.columns[0]]
@@ -335,6 +335,12 @@ def _can_ask(reference: Reference, scan: Scan) -> bool:
         needed_operations(_only(scan, name), family_of) - {"limit", "order"} <= source.pushes_for(table, name)
         for name in _columns_of(scan)
     )
+
+
+def _narrows(reference: Reference, condition: Condition) -> bool:
+    """Whether the source evaluates a condition exactly, or at least keeps every row that it keeps here."""
+    exact = _can_ask(reference, Scan(where=condition))
+    return exact or reference.source.narrows(reference.table, condition)
 
 
 def _columns_of(scan: Scan) -> set[str]:

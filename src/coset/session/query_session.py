@@ -239,7 +239,8 @@ class QuerySession:
                 snapshot = self._snapshots.take(source, table, tokens[reference.relation], self._progress)
                 rows_travelled = snapshot.rows
             local = from_copy(table, snapshot.path)
-            use = TableUse(name, "snapshot", rows_travelled)
+            age = None if snapshot.token is not None else max(0.0, time.time() - snapshot.taken_at)
+            use = TableUse(name, "snapshot", rows_travelled, age)
         head["relations"].append({"name": list(reference.relation), "query": local.query})
         return use
 

@@ -18,6 +18,8 @@ class TableUse:
     table: str
     reading: Reading
     rows: int | None
+    age: float | None = None
+    """How old, in seconds, a copy is whose source cannot tell whether it changed; None where it can."""
 
 
 @dataclass(frozen=True)

@@ -64,12 +64,16 @@ class Snapshots:
         self.folder = folder
 
     def current(self, source: Source, table: Table, token: str | None) -> Snapshot | None:
-        """The kept copy, if it still is what the source holds: same token, same columns."""
-        if token is None:
+        """The kept copy, if it still is what the source holds: same token, same columns; where the source has no token,
+        if it is no older than the user allows."""
+        age = source.settings.limits.age_seconds
+        if token is None and not age:
             return None
         try:
             kept = json.loads(self._manifest(source, table).read_text(encoding="utf-8"))
             path = self._folder_of(source) / kept["file"]
+            if token is None and not 0 <= time.time() - kept["taken_at"] <= age:
+                return None  # The source cannot tell of changes, and the copy is older than the user allows.
             if kept["token"] == token and kept["shape"] == _shape(table) and path.exists():
                 return Snapshot(path, kept["rows"], token, kept["taken_at"])
         except (OSError, ValueError, KeyError):

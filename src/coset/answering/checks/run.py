@@ -30,6 +30,8 @@ from coset.answering.checks.result_values import (
     check_nulls,
     check_stored_values,
 )
+from coset.entry_points import CHECKS as ADDED
+from coset.entry_points import added
 from coset.errors import CosetError
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
@@ -58,12 +60,14 @@ def run_checks(
     session: QuerySession,
     state: EvidenceState,
     *,
-    only: Collection[str] = CHECKS.keys(),
+    only: Collection[str] | None = None,
     most_rows: int = MOST_ROWS_COUNTED,
 ) -> tuple[CheckResult, ...]:
-    """`only` names the checks to make. Joins of a table with more than `most_rows` rows are not counted."""
+    """`only` names the checks to make; all, and those of installed packages, where it is not given.
+    Joins of a table with more than `most_rows` rows are not counted."""
     examined = examine(proposal, session, state, most_rows)
-    return tuple(_run(name, check, examined) for name, check in CHECKS.items() if name in only)
+    checks = {**added(ADDED), **CHECKS}  # those of installed packages come first, and replace none of ours
+    return tuple(_run(name, check, examined) for name, check in checks.items() if only is None or name in only)
 
 
 def verdict(results: tuple[CheckResult, ...]) -> Outcome:

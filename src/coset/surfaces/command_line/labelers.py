@@ -15,7 +15,7 @@ def command(environment_path: str | None, as_json: bool) -> None:
     conflict (another contradicts it), and the accuracy that the label model learned for it."""
     from coset.environment.configuration import load_environment
     from coset.identities.inventory import COORDINATES
-    from coset.identities.labelers import LABELERS
+    from coset.identities.labelers import LABELERS, added_labelers
     from coset.identities.model import load_model
     from coset.identities.signals import labeler_table
     from coset.identities.store import IdentityStore
@@ -23,7 +23,7 @@ def command(environment_path: str | None, as_json: bool) -> None:
 
     environment = load_environment(environment_path)
     model = load_model(environment.identities_file)
-    meanings = {labeler.name: labeler.meaning for labeler in LABELERS}
+    meanings = {labeler.name: labeler.meaning for labeler in (*LABELERS, *added_labelers())}
     rows = []
     with EvidenceState.read(environment.state_folder) as state:
         store = IdentityStore(state)

@@ -1,0 +1,1 @@
+"""Databases with an ADBC driver."""

@@ -1,0 +1,1 @@
+"""Any database that SQLAlchemy has a dialect for."""

@@ -1,0 +1,1 @@
+"""Tables of lakehouse formats: Delta Lake and Apache Iceberg."""
