@@ -7,14 +7,17 @@
 
 What is known of single tables (`join_facts`) can be kept in a `JoinMemory`, and `relate` finds relations from there.
 Reading order: `find` (the steps), `column_values`, `variants`, `facts`, `memory`, `overlap`, `neighbours`, `features`,
-`model`, `selection`, `expressions`.
+`model`, `selection`, `expressions`; then `background` and `judging`, by which `believe` decides.
 """
 
 from __future__ import annotations
 
+from coset.relations.joins.background import Background
 from coset.relations.joins.facts import JoinFacts, join_facts
-from coset.relations.joins.find import find_relations, relate
+from coset.relations.joins.find import believe, find_relations, relate
 from coset.relations.joins.joinable import JoinableTable
 from coset.relations.joins.memory import JoinMemory
 
-__all__ = ["JoinFacts", "JoinMemory", "JoinableTable", "find_relations", "join_facts", "relate"]
+__all__ = [
+    "Background", "JoinFacts", "JoinMemory", "JoinableTable", "believe", "find_relations", "join_facts", "relate",
+]  # fmt: skip

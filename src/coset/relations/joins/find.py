@@ -2,8 +2,8 @@
 
 In: the memory, which holds the facts of each table, and tables that can be read where a join must be tested. Out:
 `Relation`s, surest first: declared keys, joins that the values show, and joins that only names propose (for columns
-without values). What depends on changed tables alone is found anew; the answer is the same as without memory. Nothing
-here knows what a table means.
+without values). What depends on changed tables alone is found anew; the answer is the same as without memory. `relate`
+goes by values and names; `believe` judges the same candidates again when roles and readings are known.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from coset.relations.joins.background import Background
 from coset.relations.joins.by_name import propose_by_name
 from coset.relations.joins.column_values import NESTED
 from coset.relations.joins.compared import kept_rights, likely_candidates, overlaps_of, store_compared, touched_lefts
@@ -20,6 +21,7 @@ from coset.relations.joins.expressions import Tested, test_join, tested_from
 from coset.relations.joins.facts import join_facts
 from coset.relations.joins.features import Candidate
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
+from coset.relations.joins.judging import Sides, judged
 from coset.relations.joins.memory import JoinMemory, KnownColumns, Tests
 from coset.relations.joins.model import likelihood_of
 from coset.relations.joins.neighbours import Kept, Neighbours, Right
@@ -102,12 +104,54 @@ def relate(
         tests = Tests(memory, changed, present)
         known = memory.columns(ordered)
         _compare(memory, reader, known, changed)
-        relations = with_what_people_said(_relations(memory, reader, known, tests), said, reader, known)
+        scored = likely_candidates(memory, known)
+        relations = with_what_people_said(_relations(scored, reader, known, tests), said, reader, known)
         tests.store()
         memory.related(present)
         return relations
     finally:
         reader.close()
+
+
+def believe(
+    memory: JoinMemory,
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[JoinableTable],
+    background: Background,
+    opens: Opens | None = None,
+    said: Sequence[SaidJoin] = (),
+) -> list[Relation]:
+    """The joins among tables that `relate` compared, as far as the background bears them out."""
+    ordered = sorted(tables, key=lambda table: str(table.reference))
+    reader = TableReader(connection, ordered, opens)
+    try:
+        tests = Tests(memory, (), {str(table.reference) for table in ordered})
+        known = memory.columns(ordered)
+        candidates, sides = judged_candidates(memory, ordered, known)
+        scored = judged(candidates, sides, background)
+        relations = with_what_people_said(_relations(scored, reader, known, tests), said, reader, known)
+        tests.store(keep_others=True)
+        return relations
+    finally:
+        reader.close()
+
+
+def judged_candidates(
+    memory: JoinMemory, tables: Sequence[JoinableTable], known: KnownColumns
+) -> tuple[list[Candidate], list[Sides]]:
+    """Every candidate that was compared, with what its two sides are called."""
+    lefts = [column for column in known.columns if column.number in known.variants and not column.is_names]
+    neighbours = Neighbours(tables, known, {})
+    kept = kept_rights(memory, known, lefts, ())
+    candidates = [each for left in lefts for each in neighbours.candidates(kept[left.number].rights)]
+    prefixes = _prefixes(known)
+    sides = []
+    for each in candidates:
+        left, right = (reference_of(tables, column) for column in (each.left, each.right))
+        same_prefix = _by_prefix(each, prefixes) > 0
+        table = str(tables[each.right.table].reference)
+        sides.append(Sides(str(left), str(right), table, left.source == right.source, same_prefix))
+    return candidates, sides
 
 
 def _compare(memory: JoinMemory, reader: TableReader, known: KnownColumns, changed: Collection[str]) -> None:
@@ -123,8 +167,7 @@ def _compare(memory: JoinMemory, reader: TableReader, known: KnownColumns, chang
         kept = kept_rights(memory, known, [left for left in lefts if references[left.table] not in changed], changed)
     neighbours = Neighbours(reader.tables, known, overlaps_of(memory, known, lefts))
     places = {place for place, reference in enumerate(references) if reference in changed}
-    # The last prefix of a column is the one of both ends, as far as it has any.
-    prefixes = {variant.column.number: variant.prefix for variant in variants if variant.form == "affix"}
+    prefixes = _prefixes(known)
     compared: dict[int, list[Right]] = {}
     likely: list[Scored] = []
     for left in lefts:
@@ -138,14 +181,22 @@ def _compare(memory: JoinMemory, reader: TableReader, known: KnownColumns, chang
     store_compared(memory, references, lefts, compared, likely)
 
 
-def _relations(memory: JoinMemory, reader: TableReader, known: KnownColumns, tests: Tests) -> list[Relation]:
+def _prefixes(known: KnownColumns) -> dict[int, str]:
+    """By the number of a column what its values begin with; the last prefix is the one of both ends, if there is any."""
+    variants = (variant for each in known.variants.values() for variant in each)
+    return {variant.column.number: variant.prefix for variant in variants if variant.form == "affix"}
+
+
+def _relations(
+    candidates: Sequence[Scored], reader: TableReader, known: KnownColumns, tests: Tests
+) -> list[Relation]:
     tables = reader.tables
     relations = declared_joins(reader, tests)
     done = declared_pairs(tables)
     taken = {left for left, _ in done}
     scored = [
         each
-        for each in likely_candidates(memory, known)
+        for each in candidates
         if _place(each.candidate.left) not in taken
         and (_place(each.candidate.right), _place(each.candidate.left)) not in done
     ]

@@ -150,9 +150,11 @@ class Tests:
             self._used[text] = (list(references), json.dumps(measure()) if known is None else known)
         return json.loads(self._used[text][1])
 
-    def store(self) -> None:
-        """Keep what was used, and nothing else."""
-        gone = [key for key in self._kept if key not in self._used or key not in self._known]
+    def store(self, *, keep_others: bool = False) -> None:
+        """Keep what was used, and nothing else, unless `keep_others` of a run before still hold."""
+        gone = [
+            key for key in self._kept if not (key in self._known and (keep_others or key in self._used))
+        ]  # fmt: skip
         if gone:
             self._connection.execute("DELETE FROM join_tests WHERE list_contains($1, key)", [gone]).fetchall()
         insert_rows(

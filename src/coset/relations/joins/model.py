@@ -44,20 +44,20 @@ def with_rules(candidate: Candidate, learned: float) -> float:
     if candidate.left.is_names:
         return 0.0
     if candidate.right.is_names:
-        return _names_of_tables(candidate)
+        return names_of_tables(candidate)
     if held_by_chance(candidate.overlap):
-        if _same_serials(candidate):
+        if same_serials(candidate):
             return max(learned, SAME_SERIALS)
         # The names have to say that they belong together.
         return learned if candidate.name >= NAMED else min(learned, UNNAMED)
-    if _same_things(candidate):
+    if same_things(candidate):
         learned = max(learned, SAME_THINGS)
-    if _collects_keys(candidate) or _refers_to_own_table(candidate) or _holds_telling_keys(candidate):
+    if collects_keys(candidate) or refers_to_own_table(candidate) or holds_telling_keys(candidate):
         learned = max(learned, COLLECTED)
-    return max(learned, SAME_SERIALS) if _same_serials(candidate) else learned
+    return max(learned, SAME_SERIALS) if same_serials(candidate) else learned
 
 
-def _same_things(candidate: Candidate) -> bool:
+def same_things(candidate: Candidate) -> bool:
     """Whether the keys of two tables share so many values that it cannot be chance: both list the same things, each the
     part of them that it knows (the customers of two departments)."""
     features = Features(*candidate.features)
@@ -68,7 +68,7 @@ def _same_things(candidate: Candidate) -> bool:
     return bool(keys) and candidate.bits >= enough and overlap.containment >= LEAST_SHARED
 
 
-def _collects_keys(candidate: Candidate) -> bool:
+def collects_keys(candidate: Candidate) -> bool:
     """Whether a column holds nearly all keys of another table among those of further ones, as the key of the source in
     a cross-reference does: so many that tell so much are not there by chance."""
     overlap = candidate.overlap
@@ -82,7 +82,7 @@ def _collects_keys(candidate: Candidate) -> bool:
     )
 
 
-def _holds_telling_keys(candidate: Candidate) -> bool:
+def holds_telling_keys(candidate: Candidate) -> bool:
     """Whether most values are keys of the other table, each of which would be unlikely there by itself."""
     overlap = candidate.overlap
     return (
@@ -95,7 +95,7 @@ def _holds_telling_keys(candidate: Candidate) -> bool:
     )
 
 
-def _refers_to_own_table(candidate: Candidate) -> bool:
+def refers_to_own_table(candidate: Candidate) -> bool:
     """Whether a column holds keys of its own table (`duplicate_of`, `manager`): seldom by chance where the keys tell
     something."""
     overlap = candidate.overlap
@@ -110,7 +110,7 @@ def _refers_to_own_table(candidate: Candidate) -> bool:
     )
 
 
-def _same_serials(candidate: Candidate) -> bool:
+def same_serials(candidate: Candidate) -> bool:
     """Whether a column that repeats has the serial numbers of one key and of no other: tables seldom have the same
     length by chance."""
     overlap = candidate.overlap
@@ -125,7 +125,7 @@ def _same_serials(candidate: Candidate) -> bool:
     )
 
 
-def _names_of_tables(candidate: Candidate) -> float:
+def names_of_tables(candidate: Candidate) -> float:
     """Values that are the names of tables: no model, since hardly any other column holds those by chance."""
     overlap = candidate.overlap
     telling = candidate.bits >= 30 or (overlap.found >= 3 and min(candidate.coverage, overlap.containment) >= 0.9)

@@ -1,0 +1,189 @@
+"""How far a proposed join is believed: values proposed it, roles, readings, names and written SQL judge.
+
+In: the candidates of all columns, and the background of their columns. Out: the same with a likelihood that is
+calibrated: of ten joins at .9 nine hold. The weights stand in `judging.json`, with the command that learned them.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from importlib import resources
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coset.relations.joins.background import Background
+from coset.relations.joins.features import FEATURES, Candidate, held_by_chance
+from coset.relations.joins.model import (
+    collects_keys,
+    holds_telling_keys,
+    names_of_tables,
+    refers_to_own_table,
+    same_serials,
+    same_things,
+)
+from coset.relations.joins.selection import Scored
+
+WRITTEN = 0.97
+"""A join that people wrote in SQL, and that the values bear out, is believed at least so much."""
+NEARLY_AS_MUCH = 0.9
+
+
+class Sides(NamedTuple):
+    """What the two sides of a candidate are called in the state."""
+
+    left: str
+    right: str
+    right_table: str
+    same_source: bool
+    same_prefix: bool
+    """Whether all values of both columns begin with the same word."""
+
+
+class Judged(NamedTuple):
+    """What is looked at besides the features of the values and names."""
+
+    left_key: float
+    right_key: float
+    keys_meet: float
+    measure_meets_key: float
+    description_meets_key: float
+    measures_meet: float
+    descriptions_meet: float
+    same_attribute: float
+    same_entity: float
+    entity_of_table: float
+    meaning: float
+    means_table: float
+    said: float
+    said_lead: float
+    chance: float
+    chance_unsaid: float
+    unsaid: float
+    bits: float
+    same_source: float
+    hub: float
+    same_things: float
+    collects_keys: float
+    telling_keys: float
+    own_table: float
+    same_serials: float
+    prefix: float
+
+
+JUDGED = FEATURES + Judged._fields
+
+
+@functools.cache
+def weights() -> tuple[float, NDArray[np.float64]]:
+    content = json.loads(resources.files(__package__).joinpath("judging.json").read_text(encoding="utf-8"))
+    return float(content["constant"]), np.array([float(content["weights"].get(name, 0.0)) for name in JUDGED])
+
+
+def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: Background) -> list[Scored]:
+    """The candidates with what is believed of them."""
+    if not candidates:
+        return []
+    constant, each = weights()
+    total = constant + features_of(candidates, sides, background) @ each
+    likelihoods = 1 / (1 + np.exp(-np.clip(total, -30, 30)))
+    found: list[Scored] = []
+    for candidate, side, likelihood in zip(candidates, sides, likelihoods, strict=True):
+        if candidate.left.is_names:
+            continue
+        believed = names_of_tables(candidate) if candidate.right.is_names else float(likelihood)
+        if background.is_written(side.left, side.right) and candidate.overlap.found:
+            believed = max(believed, WRITTEN)
+        found.append(Scored(candidate, believed))
+    return found
+
+
+def features_of(
+    candidates: Sequence[Candidate], sides: Sequence[Sides], background: Background
+) -> NDArray[np.float64]:
+    """A row for each candidate, in the order of `JUDGED`."""
+    said = [
+        max(candidate.name, background.meaning(each.left, each.right), background.means_table(*each[:3]))
+        for candidate, each in zip(candidates, sides, strict=True)
+    ]
+    rivals = _rivals(candidates, said)
+    hubs = _hubs(candidates)
+    rows = [
+        (*candidate.features, *_judged(candidate, side, background, said[place], rivals[place], hubs))
+        for place, (candidate, side) in enumerate(zip(candidates, sides, strict=True))
+    ]
+    return np.array(rows)
+
+
+def _judged(
+    candidate: Candidate, side: Sides, background: Background, said: float, rival: float, hubs: Counter[int]
+) -> Judged:
+    left, right = side.left, side.right
+    one, other = background.roles(left), background.roles(right)
+    chance = float(held_by_chance(candidate.overlap))
+    entity = background.same_entity(left, right)
+    entity_of_table = background.same_entity(left, side.right_table)
+    agree = max(said, entity, entity_of_table)
+    return Judged(
+        left_key=one.key,
+        right_key=other.key,
+        keys_meet=one.key * other.key,
+        measure_meets_key=one.measure * other.key,
+        description_meets_key=(one.description + one.kind) * other.key,
+        measures_meet=one.measure * other.measure,
+        descriptions_meet=(one.description + one.kind) * (other.description + other.kind),
+        same_attribute=background.same_attribute(left, right),
+        same_entity=entity,
+        entity_of_table=entity_of_table,
+        meaning=background.meaning(left, right),
+        means_table=background.means_table(*side[:3]),
+        said=said,
+        said_lead=said - rival,
+        chance=chance,
+        chance_unsaid=chance * (1 - agree),
+        unsaid=1 - agree,
+        bits=min(1.0, math.log2(1 + candidate.bits) / 14),
+        same_source=float(side.same_source),
+        hub=min(1.0, math.log2(1 + hubs[candidate.right.number]) / 5),
+        same_things=float(same_things(candidate)),
+        collects_keys=float(collects_keys(candidate)),
+        telling_keys=float(holds_telling_keys(candidate)),
+        own_table=float(refers_to_own_table(candidate)),
+        same_serials=float(same_serials(candidate)),
+        prefix=float(side.same_prefix),
+    )
+
+
+def _rivals(candidates: Sequence[Candidate], said: Sequence[float]) -> list[float]:
+    """For each candidate how well the best other right side of the same column agrees in name or meaning, of those that
+    hold about as much."""
+    by_left: dict[int, list[int]] = {}
+    for place, candidate in enumerate(candidates):
+        by_left.setdefault(candidate.left.number, []).append(place)
+    found = [0.0] * len(candidates)
+    for places in by_left.values():
+        for place in places:
+            least = NEARLY_AS_MUCH * candidates[place].overlap.containment
+            others = (said[each] for each in places if each != place and candidates[each].overlap.containment >= least)
+            found[place] = max(others, default=0.0)
+    return found
+
+
+def _hubs(candidates: Sequence[Candidate]) -> Counter[int]:
+    """How many tables have a column that the right side holds better than any other does."""
+    best: dict[int, Candidate] = {}
+    for candidate in candidates:
+        known = best.get(candidate.left.number)
+        if known is None or _held(candidate) > _held(known):
+            best[candidate.left.number] = candidate
+    tables = {(each.right.number, each.left.table) for each in best.values() if each.left.table != each.right.table}
+    return Counter(number for number, _ in tables)
+
+
+def _held(candidate: Candidate) -> tuple[float, float]:
+    return candidate.name + candidate.overlap.containment, candidate.bits
