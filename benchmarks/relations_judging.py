@@ -43,16 +43,13 @@ from coset.state.read_model import ReadModel
 
 WEIGHTS = Path(__file__).parents[1] / "src/coset/relations/joins/judging.json"
 FOR = frozenset((
-    "containment", "contained", "evidence", "code_evidence", "right_uniqueness", "right_is_main", "right_is_first",
-    "columns_agree", "names_table", "name_lead", "named_fully", "left_key_name", "right_key_name", "types_agree",
-    "left_key", "right_key", "keys_meet", "same_attribute", "same_entity", "entity_of_table", "meaning", "means_table",
-    "said", "said_lead", "bits", "hub", "same_things", "collects_keys", "telling_keys", "own_table", "same_serials",
-    "prefix", "same_source",
+    "containment", "coverage", "right_is_main", "left_key", "right_key", "keys_meet", "same_attribute", "same_entity",
+    "entity_of_table", "meaning", "means_table", "said", "said_lead", "bits", "hub", "same_things", "collects_keys",
+    "telling_keys", "own_table", "same_serials", "prefix", "proposed", "proven", "proven_agreed",
 ))  # fmt: skip
 AGAINST = frozenset((
-    "label_missing", "number_missing", "left_is_key", "left_key_unnamed", "serials", "unnamed_missing",
-    "numbers_unnamed", "rivals", "few_values", "same_table", "piece", "measure_meets_key", "description_meets_key",
-    "measures_meet", "descriptions_meet", "chance", "chance_unsaid", "unsaid", "date",
+    "left_is_key", "piece", "measure_meets_key", "description_meets_key", "measures_meet", "descriptions_meet",
+    "chance", "chance_unsaid", "unsaid",
 ))  # fmt: skip
 RIDGE = 3.0
 FALSE_PART = 5
@@ -71,7 +68,7 @@ class Case:
 
     @property
     def weight(self) -> float:
-        return 4.0 if not self.name[:2].isdigit() else 1.0
+        return 8.0 if not self.name[:2].isdigit() else 1.0
 
 
 def opened(environment: Path) -> tuple[list[Candidate], list[Sides], np.ndarray]:
@@ -117,7 +114,7 @@ def pool(folder: Path) -> Case:
 
 def cached(folder: Path) -> Case:
     """What was seen of a pool the last time, or is seen now."""
-    path, digest = folder / "case.pickle", repr(JUDGED)
+    path, digest = folder / "case.pickle", repr((JUDGED, Sides._fields))
     if path.exists():
         known, case = pickle.loads(path.read_bytes())
         if known == digest:
@@ -150,8 +147,10 @@ def company(environment: Path, truth: Path) -> Case:
     labels: list[bool | None] = []
     for row, side in zip(features, sides, strict=True):
         left, right = _named(side.left, known), _named(side.right, known)
-        if frozenset((left, right)) in pairs or (left in known and right in known and root(left) == root(right)):
+        if frozenset((left, right)) in pairs:
             labels.append(True)
+        elif left in known and right in known and root(left) == root(right):
+            labels.append(None)  # It holds, but goes round the key that both refer to.
         else:
             labels.append(None if _may_hold(row) else False)
     return Case(environment.name, candidates, sides, features, labels, len(gold))
@@ -166,7 +165,7 @@ def _named(reference: str, known: set[tuple[str, ...]]) -> tuple[str, ...]:
 def _may_hold(row: np.ndarray) -> bool:
     """Whether a pair that the truth lacks may well hold: it is called alike and nearly all of it is found."""
     value = dict(zip(JUDGED, row, strict=True))
-    return bool(value["containment"] >= 0.9 and value["said"] >= 0.75 and value["right_uniqueness"] > 0.6)
+    return bool(value["containment"] >= 0.9 and value["said"] >= 0.75 and value["right_is_main"])
 
 
 def fit(cases: list[Case]) -> tuple[float, np.ndarray]:
@@ -244,7 +243,9 @@ def told(title: str, shown: list[Outcome], found: int, truths: int) -> None:
     known = [label for _, label in shown]
     bound = sum(label is True for label in known) / max(1, len(known))
     right = sum(label is not False for label in known) / max(1, len(known))
-    print(f"{title}: recall {found / max(1, truths):.3f} of {truths}, precision {bound:.3f} to {right:.3f} of {len(known)}")
+    print(
+        f"{title}: recall {found / max(1, truths):.3f} of {truths}, precision {bound:.3f} to {right:.3f} of {len(known)}"
+    )
 
 
 def reliability(shown: list[Outcome]) -> None:

@@ -69,7 +69,10 @@ class Names:
         self._tell_apart(database)
 
     def _tell_apart(self, database: CleanDatabase) -> None:
-        for names in (self.tables, *({k: v for k, v in self.columns.items() if k[0] == t.name} for t in database.tables)):
+        for names in (
+            self.tables,
+            *({k: v for k, v in self.columns.items() if k[0] == t.name} for t in database.tables),
+        ):
             seen: dict[str, int] = {}
             for key, name in names.items():
                 seen[name.lower()] = seen.get(name.lower(), 0) + 1

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 from coset.readings.words import words_of
 from coset.state import EvidenceState
+from coset.state.join_background import proposed_references
 from coset.state.read_model import ReadModel
 from coset.state.readings import best_names
 from coset.state.tables import FacetRow, PathRow, first_values
@@ -49,7 +50,7 @@ def _labels(state: EvidenceState) -> dict[str, str]:
 
 
 def _columns(model: ReadModel, labels: Mapping[str, str]) -> dict[str, list[ObservedColumn]]:
-    points, pointed = _references(model)
+    points, pointed = _references(model.state)
     words = _documents(model)
     keys = {(row.reference, row.primary_key[0]) for row in model.tables.values() if len(row.primary_key) == 1}
     groups: dict[str, list[str]] = defaultdict(list)
@@ -104,16 +105,14 @@ def _add_inner(model: ReadModel, found: dict[str, list[ObservedColumn]], labels:
         )  # fmt: skip
 
 
-def _references(model: ReadModel) -> tuple[dict[str, tuple[str, str]], dict[str, int]]:
-    """Which column points to which table and column, by the relations that were found or declared: many to one, one
+def _references(state: EvidenceState) -> tuple[dict[str, tuple[str, str]], dict[str, int]]:
+    """Which column points to which table and column, by the joins that were proposed or declared: many to one, one
     column each; and how many point to each."""
     points: dict[str, tuple[str, str]] = {}
     pointed: dict[str, int] = {}
-    for row in sorted(model.relations, key=lambda each: -each.confidence):
-        if len(row.left_columns) == len(row.right_columns) == 1 and row.cardinality in ("n:1", "1:1"):
-            left, right = row.left_columns[0], row.right_columns[0]
-            pointed[right] = pointed.get(right, 0) + 1
-            points.setdefault(left, (row.right_table, right))
+    for each in proposed_references(state):
+        pointed[each.right] = pointed.get(each.right, 0) + 1
+        points.setdefault(each.left, (each.right_table, each.right))
     return points, pointed
 
 

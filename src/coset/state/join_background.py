@@ -6,22 +6,16 @@ realisation of identities reads: what is believed of them later must not change 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coset.state.evidence_state import EvidenceState
+from coset.state.inserting import insert_rows
 from coset.state.objects import Relation
-from coset.state.rows import table_of
-
-PROPOSED_TABLE = """
-    CREATE TABLE proposed_joins (
-        left_columns VARCHAR[], right_columns VARCHAR[], right_table VARCHAR, cardinality VARCHAR, confidence DOUBLE
-    );
-    COMMENT ON TABLE proposed_joins IS 'Joins that values and names propose, before roles and readings judged them.';
-"""
+from coset.state.rows import relation_row
 
 
 @dataclass(frozen=True)
@@ -38,6 +32,13 @@ class ReadName:
 
     name: str
     confidence: float
+
+
+@dataclass(frozen=True)
+class ProposedReference:
+    left: str
+    right: str
+    right_table: str
 
 
 def profiles(state: EvidenceState, coordinate: str) -> Profiles:
@@ -75,13 +76,37 @@ def written_joins(state: EvidenceState) -> frozenset[frozenset[str]]:
     return frozenset(frozenset((columns[0], others[0])) for columns, others in rows)
 
 
-def store_proposed(state: EvidenceState, relations: Sequence[Relation]) -> None:
-    """Replace the joins that were proposed."""
-    rows = [
-        [list(map(str, each.left)), list(map(str, each.right)), str(table_of(each.right[0])), each.cardinality,
-         each.confidence]
-        for each in relations
-    ]  # fmt: skip
-    state.connection.execute("DELETE FROM proposed_joins").fetchall()
-    if rows:
-        state.connection.executemany("INSERT INTO proposed_joins VALUES ($1, $2, $3, $4, $5)", rows)
+def store_proposed(state: EvidenceState, relations: Iterable[Relation], kept_of: Sequence[str] = ()) -> None:
+    """Replace the joins that were proposed, except those of the tables `kept_of`, which could not be looked at."""
+    columns = ("id", "left_table", "left_columns", "right_columns", "right_table", "cardinality", "confidence")
+    rows = {row["id"]: {name: row[name] for name in columns} for row in map(relation_row, relations)}
+    with state.transaction():
+        state.connection.execute(
+            "DELETE FROM proposed_joins WHERE list_contains($1::VARCHAR[], id) "
+            "OR NOT list_has_any($2::VARCHAR[], [left_table, right_table])",
+            [list(rows), list(kept_of)],
+        )
+        insert_rows(state.connection, "proposed_joins", list(rows.values()))
+
+
+def proposed_references(state: EvidenceState) -> list[ProposedReference]:
+    """Columns that refer to others by what was proposed or declared, many to one, the surest first."""
+    rows = state.connection.execute(
+        "SELECT left_columns[1], right_columns[1], right_table FROM proposed_joins WHERE len(left_columns) = 1 "
+        "AND len(right_columns) = 1 AND cardinality IN ('n:1', '1:1') ORDER BY confidence DESC, id"
+    ).fetchall()
+    return [ProposedReference(*row) for row in rows]
+
+
+def background_digest(state: EvidenceState) -> str:
+    """Changes with whatever joins are judged by: roles, readings, written SQL, and what was proposed."""
+    parts = [
+        state.connection.execute(f"SELECT count(*), sum(hash({what})::HUGEINT) FROM {table}").fetchall()
+        for table, what in (
+            ("memberships", "reference, coordinate, identity, round(membership, 3)"),
+            ("readings", "reference, name, round(confidence, 3)"),
+            ("sql_uses", "kind, columns, others"),
+            ("proposed_joins", "id, confidence"),
+        )
+    ]
+    return repr(parts)

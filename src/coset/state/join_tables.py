@@ -44,3 +44,13 @@ FIRST_TABLES = """
     COMMENT ON TABLE join_candidates IS 'Pairs of columns that are likely joins, the likeliest of each column.';
     COMMENT ON TABLE join_tests IS 'What was measured for a join, kept while its tables do not change.';
 """  # noqa: E501
+
+PROPOSED_TABLE = """
+    CREATE TABLE proposed_joins (
+        id VARCHAR, left_table VARCHAR, left_columns VARCHAR[], right_columns VARCHAR[], right_table VARCHAR,
+        cardinality VARCHAR, confidence DOUBLE
+    );
+    COMMENT ON TABLE proposed_joins IS 'Joins that values and names propose, before roles and readings judged them.';
+    INSERT INTO proposed_joins SELECT id, left_table, left_columns, right_columns, right_table, cardinality, confidence
+        FROM relations;
+"""

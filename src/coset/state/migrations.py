@@ -10,7 +10,7 @@ from collections.abc import Callable
 import duckdb
 
 from coset.errors import UserError
-from coset.state.join_tables import FIRST_TABLES
+from coset.state.join_tables import FIRST_TABLES, PROPOSED_TABLE
 from coset.state.link_tables import LINK_TABLES
 
 
@@ -288,6 +288,11 @@ def record_links(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(LINK_TABLES)
 
 
+def proposed_joins(connection: duckdb.DuckDBPyConnection) -> None:
+    """What was proposed is kept apart from what is believed, which roles decide."""
+    connection.execute(PROPOSED_TABLE)
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -305,6 +310,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     labels_of_code_lists,
     profiles_of_all_kinds,
     record_links,
+    proposed_joins,
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -44,7 +44,7 @@ from coset.identities.teaching import mirror_corrections
 from coset.readings.comprehension import ReadingSummary, comprehend_readings
 from coset.relations.code_lists import CODE_LISTS_FOUND, code_lists_digest, find_and_store_code_lists
 from coset.relations.copies import COPIES_FOUND, copies_digest, copies_with_originals, find_and_store_copies
-from coset.relations.joins import JoinMemory, join_facts, relate
+from coset.relations.joins import Background, JoinableTable, JoinMemory, believe, join_facts, relate
 from coset.relations.joins.memory import holders_of_column_names
 from coset.relations.links import LINKS_MADE, link_and_store, links_digest
 from coset.routing.anchors import ValueIndexSummary, build_value_index
@@ -53,6 +53,8 @@ from coset.routing.ranking.model import load_routing_model
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 from coset.state.evidence_state import RELATIONS_FOUND, family_row
+from coset.state.join_background import background_digest, profiles, store_proposed, written_joins
+from coset.state.join_background import read_names as read_names_of
 from coset.state.names import names_of
 from coset.state.objects import Relation
 from coset.state.read_model import ReadModel
@@ -65,6 +67,8 @@ from coset.use_cases.model_reading import ModelReadingSummary, ReadWith, read_wi
 Progress = Callable[[int, int, str], None]
 """Called as work is done: tables done, tables in all, what was just finished. A stage that does not count its work says
 its name with 0 of 0."""
+JOINS_BELIEVED = "joins believed"
+"""The key of `meta` under which stands what joins were judged by when they last were."""
 JOINS_SAID = "joins said"
 """The key of `meta` under which stands what people had said of joins when these were last found."""
 NO_ROLES = RoleSummary(0, 0, 0, 0, ())
@@ -320,8 +324,8 @@ def read_queries(run: Run) -> None:
 
 
 def propose_joins(run: Run) -> None:
-    """Joins that keys declare, values show or names propose, and counters that disagree with the rows they count. Only
-    tables that something new must be asked of are read."""
+    """Joins that keys declare, values show or names propose. Only tables that something new must be asked of are read.
+    Where roles are known from an earlier run, they are believed only after these are up to date."""
     joins = corrections_in_force(run.environment, run.state).joins
     said = repr(joins)
     if run.state.meta(RELATIONS_FOUND) is not None and (run.state.meta(JOINS_SAID) or "()") == said:
@@ -330,22 +334,56 @@ def propose_joins(run: Run) -> None:
     tables = run.tables
 
     def relate_tables() -> None:
-        copies = copies_with_originals(state)
-        readable = [table for table in tables.readable if str(table.reference) not in copies]
-        out_of_reach = [*_out_of_reach(run), *(str(table.reference) for table in tables.unreadable)]
         changed = memory.changed()
-        relations = _without_personal(run, relate(memory, tables.connection, readable, tables.open, joins))
-        # Counters are compared again where they or the rows they count changed, or the join between the two.
-        recounted = state.store_relations(relations, out_of_reach) | changed
-        recounted |= {_right_table(each) for each in relations if str(table_of(each.left[0])) in changed}
-        compared = [each for each in relations if _right_table(each) in recounted]
-        counters = counter_diagnostics(tables.connection, readable, compared, tables.open)
-        state.store_counters(counters, list(recounted))
+        relations = relate(memory, tables.connection, _originals(run), tables.open, joins)
+        state.remove_meta(JOINS_BELIEVED)
+        store_proposed(state, relations, _out_of_reach(run))
+        if not profiles(state, "attribute").by_reference:
+            _keep_relations(run, relations, changed)
 
     tables.without_unreadable(relate_tables)
     if len(run.problems) == known_problems:
         state.set_meta(JOINS_SAID, said)
         state.set_meta(RELATIONS_FOUND, json.dumps({"tables": len(tables.all)}))
+
+
+def judge_joins(run: Run) -> None:
+    """Which of the proposed joins are believed, now that the roles and readings of columns are known."""
+    state, known_problems = run.state, len(run.problems)
+    attributes = profiles(state, "attribute")
+    joins = corrections_in_force(run.environment, run.state).joins
+    fresh = f"{background_digest(state)} {joins!r}"
+    if not attributes.by_reference or state.meta(JOINS_BELIEVED) == fresh:
+        return
+    background = Background(attributes, profiles(state, "entity"), read_names_of(state), written_joins(state))
+    tables = run.tables
+
+    def believe_tables() -> None:
+        memory = JoinMemory(state.connection)
+        relations = believe(memory, tables.connection, _originals(run), background, tables.open, joins)
+        changed = () if state.meta(JOINS_BELIEVED) is not None else [str(table.reference) for table in tables.readable]
+        _keep_relations(run, relations, changed)
+
+    tables.without_unreadable(believe_tables)
+    if len(run.problems) == known_problems:
+        state.set_meta(JOINS_BELIEVED, fresh)
+
+
+def _originals(run: Run) -> list[JoinableTable]:
+    copies = copies_with_originals(run.state)
+    return [table for table in run.tables.readable if str(table.reference) not in copies]
+
+
+def _keep_relations(run: Run, relations: Sequence[Relation], changed: Collection[str]) -> None:
+    """Store joins, and counters that disagree with the rows they count: these are compared again where they or the rows
+    they count changed, or the join between the two."""
+    state, tables = run.state, run.tables
+    shown = _without_personal(run, list(relations))
+    recounted = state.store_relations(shown, _out_of_reach(run)) | set(changed)
+    recounted |= {_right_table(each) for each in shown if str(table_of(each.left[0])) in changed}
+    compared = [each for each in shown if _right_table(each) in recounted]
+    counters = counter_diagnostics(tables.connection, _originals(run), compared, tables.open)
+    state.store_counters(counters, list(recounted))
 
 
 def read_corrections(run: Run) -> None:
@@ -427,18 +465,19 @@ MODEL = Stage("reading with a model", ask_the_model)
 RELATIONS = Stage("finding relations", propose_joins)
 CODE_LISTS = Stage("finding code lists", find_lists_of_codes)
 IDENTITIES = Stage("realising the identities", realise_identities)
+JUDGED = Stage("judging relations", judge_joins)
 RULES = Stage("reading rules", find_mentions_and_rules)
 ALL_KINDS = Stage("realising what was written", realise_all_kinds)
 LINKS = Stage("linking records", link_records)
 INDEX = Stage("indexing values and words", build_routing_index)
 
 STAGES = (
-    SOURCES, TABLES, CORRECTIONS, DOCUMENTS, QUERIES, COPIES, NAMES, MODEL, RELATIONS, CODE_LISTS, IDENTITIES, RULES,
-    ALL_KINDS, LINKS, INDEX,
+    SOURCES, TABLES, CORRECTIONS, DOCUMENTS, QUERIES, COPIES, NAMES, MODEL, RELATIONS, IDENTITIES, JUDGED, CODE_LISTS,
+    RULES, ALL_KINDS, LINKS, INDEX,
 )  # fmt: skip
 EVIDENCE = (SOURCES, TABLES, CORRECTIONS, DOCUMENTS, QUERIES, COPIES, RELATIONS, CODE_LISTS)
 """What is seen in the data and written about it, without what is learned."""
-JOINS = (SOURCES, RELATIONS)
+JOINS = (SOURCES, RELATIONS, JUDGED)
 """What a statement on a join needs to take effect."""
 LINKS_ALONE = (SOURCES, LINKS)
 
@@ -498,9 +537,10 @@ def _without_personal(run: Run, relations: list[Relation]) -> list[Relation]:
 
 def _out_of_reach(run: Run) -> list[str]:
     """The tables that could not be read, and those of sources that are down: what is known of them is kept."""
+    unreadable = [str(table.reference) for table in run.tables.unreadable]
     down = {name for name, listing in run.catalogue.listings.items() if listing.problem}
     tables = ReadModel(run.state).tables.values()
-    return [table.reference for table in tables if table.problem or table.source in down]
+    return unreadable + [table.reference for table in tables if table.problem or table.source in down]
 
 
 def _right_table(relation: Relation) -> str:

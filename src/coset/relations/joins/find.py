@@ -21,14 +21,14 @@ from coset.relations.joins.expressions import Tested, test_join, tested_from
 from coset.relations.joins.facts import join_facts
 from coset.relations.joins.features import Candidate
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
-from coset.relations.joins.judging import Sides, judged
+from coset.relations.joins.judging import LEAST_BELIEVED, Sides, judged
 from coset.relations.joins.memory import JoinMemory, KnownColumns, Tests
 from coset.relations.joins.model import likelihood_of
 from coset.relations.joins.neighbours import Kept, Neighbours, Right
 from coset.relations.joins.overlap import Overlap, pair_key_sets
 from coset.relations.joins.reader import Opens, TableReader
 from coset.relations.joins.said import with_what_people_said
-from coset.relations.joins.selection import Scored, choose, likeliest
+from coset.relations.joins.selection import LEAST_LIKELY, Scored, choose, likeliest
 from coset.state.join_tables import FIRST_TABLES
 from coset.state.objects import Reference, Relation
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 LEAST_PREFIX = 3
 TABLES_AT_ONCE = 20
+FURTHER_PARENTS = 2
 SURE_BY_PREFIX = 0.85
 CONFIRMED = 0.3
 """The rows must bear out at least this part of what the distinct values promise."""
@@ -129,7 +130,8 @@ def believe(
         known = memory.columns(ordered)
         candidates, sides = judged_candidates(memory, ordered, known)
         scored = judged(candidates, sides, background)
-        relations = with_what_people_said(_relations(scored, reader, known, tests), said, reader, known)
+        found = _relations(scored, reader, known, tests, LEAST_BELIEVED, FURTHER_PARENTS)
+        relations = with_what_people_said(found, said, reader, known)
         tests.store(keep_others=True)
         return relations
     finally:
@@ -150,7 +152,7 @@ def judged_candidates(
         left, right = (reference_of(tables, column) for column in (each.left, each.right))
         same_prefix = _by_prefix(each, prefixes) > 0
         table = str(tables[each.right.table].reference)
-        sides.append(Sides(str(left), str(right), table, left.source == right.source, same_prefix))
+        sides.append(Sides(str(left), str(right), table, same_prefix))
     return candidates, sides
 
 
@@ -188,7 +190,12 @@ def _prefixes(known: KnownColumns) -> dict[int, str]:
 
 
 def _relations(
-    candidates: Sequence[Scored], reader: TableReader, known: KnownColumns, tests: Tests
+    candidates: Sequence[Scored],
+    reader: TableReader,
+    known: KnownColumns,
+    tests: Tests,
+    least: float = LEAST_LIKELY,
+    further: int = 0,
 ) -> list[Relation]:
     tables = reader.tables
     relations = declared_joins(reader, tests)
@@ -200,7 +207,7 @@ def _relations(
         if _place(each.candidate.left) not in taken
         and (_place(each.candidate.right), _place(each.candidate.left)) not in done
     ]
-    for each in choose(scored):
+    for each in choose(scored, least, further):
         tested = _tested(reader, tests, each.candidate.overlap)
         if tested.matched_rows and tested.left_match.value >= CONFIRMED * each.candidate.overlap.containment:
             relations.append(_relation(tables, each, tested))

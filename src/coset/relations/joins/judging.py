@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coset.relations.joins.background import Background
-from coset.relations.joins.features import FEATURES, Candidate, held_by_chance
+from coset.relations.joins.features import Candidate, Features, held_by_chance
 from coset.relations.joins.model import (
+    BITS_EACH,
     collects_keys,
     holds_telling_keys,
+    likelihood_of,
     names_of_tables,
     refers_to_own_table,
     same_serials,
@@ -32,6 +34,11 @@ from coset.relations.joins.selection import Scored
 WRITTEN = 0.97
 """A join that people wrote in SQL, and that the values bear out, is believed at least so much."""
 NEARLY_AS_MUCH = 0.9
+LEAST_BELIEVED = 0.25
+"""A join that is believed less is not shown."""
+PROVEN, PROVEN_ASIDE, PROVEN_BITS, KEY_ROLE = 0.93, 0.8, 1_000.0, 0.6
+"""On the environments that taught the judging all joins of such keys hold, 60 of them listed."""
+FULLY_SAID, SURE_ROLE, UNIQUE, FORBIDDEN = 0.9, 0.5, 0.98, 0.2
 
 
 class Sides(NamedTuple):
@@ -40,7 +47,6 @@ class Sides(NamedTuple):
     left: str
     right: str
     right_table: str
-    same_source: bool
     same_prefix: bool
     """Whether all values of both columns begin with the same word."""
 
@@ -48,6 +54,11 @@ class Sides(NamedTuple):
 class Judged(NamedTuple):
     """What is looked at besides the features of the values and names."""
 
+    containment: float
+    coverage: float
+    left_is_key: float
+    right_is_main: float
+    piece: float
     left_key: float
     right_key: float
     keys_meet: float
@@ -66,7 +77,6 @@ class Judged(NamedTuple):
     chance_unsaid: float
     unsaid: float
     bits: float
-    same_source: float
     hub: float
     same_things: float
     collects_keys: float
@@ -74,9 +84,12 @@ class Judged(NamedTuple):
     own_table: float
     same_serials: float
     prefix: float
+    proposed: float
+    proven: float
+    proven_agreed: float
 
 
-JUDGED = FEATURES + Judged._fields
+JUDGED = Judged._fields
 
 
 @functools.cache
@@ -97,15 +110,44 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
         if candidate.left.is_names:
             continue
         believed = names_of_tables(candidate) if candidate.right.is_names else float(likelihood)
+        if _is_proven(candidate, side, background):
+            believed = max(believed, PROVEN if Features(*candidate.features).right_is_main else PROVEN_ASIDE)
+        believed = min(believed, _most(candidate, side, background))
         if background.is_written(side.left, side.right) and candidate.overlap.found:
             believed = max(believed, WRITTEN)
         found.append(Scored(candidate, believed))
     return found
 
 
-def features_of(
-    candidates: Sequence[Candidate], sides: Sequence[Sides], background: Background
-) -> NDArray[np.float64]:
+def _is_proven(candidate: Candidate, side: Sides, background: Background) -> bool:
+    """Whether nearly all of a key is found in another one, each value of which would be unlikely there by itself: such
+    keys are of the same things, whatever they are called."""
+    overlap = candidate.overlap
+    return (
+        candidate.bits >= max(PROVEN_BITS, BITS_EACH * overlap.containment * overlap.left.keys)
+        and overlap.containment >= 0.9
+        and overlap.right.uniqueness >= 0.95
+        and not held_by_chance(overlap)
+        and not {"piece", "head"} & {overlap.left.form, overlap.right.form}
+        and candidate.left.table != candidate.right.table
+        and min(background.roles(side.left).key, background.roles(side.right).key) >= KEY_ROLE
+    )
+
+
+def _most(candidate: Candidate, side: Sides, background: Background) -> float:
+    """What a join may be believed at most. Roles forbid some whatever the values say: a measure, a counter or a year
+    refers to nothing, and nothing refers to one; the counters of two tables meet because both count."""
+    said = max(candidate.name, background.meaning(side.left, side.right), background.means_table(*side[:3]))
+    if said >= FULLY_SAID or candidate.right.is_names:
+        return 1.0
+    one, other = background.roles(side.left), background.roles(side.right)
+    if one.measure >= SURE_ROLE or other.measure >= SURE_ROLE:
+        return FORBIDDEN
+    counters = candidate.left.uniqueness >= UNIQUE and candidate.right.uniqueness >= UNIQUE
+    return FORBIDDEN if counters and held_by_chance(candidate.overlap) else 1.0
+
+
+def features_of(candidates: Sequence[Candidate], sides: Sequence[Sides], background: Background) -> NDArray[np.float64]:
     """A row for each candidate, in the order of `JUDGED`."""
     said = [
         max(candidate.name, background.meaning(each.left, each.right), background.means_table(*each[:3]))
@@ -114,7 +156,7 @@ def features_of(
     rivals = _rivals(candidates, said)
     hubs = _hubs(candidates)
     rows = [
-        (*candidate.features, *_judged(candidate, side, background, said[place], rivals[place], hubs))
+        _judged(candidate, side, background, said[place], rivals[place], hubs)
         for place, (candidate, side) in enumerate(zip(candidates, sides, strict=True))
     ]
     return np.array(rows)
@@ -129,7 +171,14 @@ def _judged(
     entity = background.same_entity(left, right)
     entity_of_table = background.same_entity(left, side.right_table)
     agree = max(said, entity, entity_of_table)
+    telling = min(1.0, math.log2(1 + candidate.bits) / 14)
+    values = Features(*candidate.features)
     return Judged(
+        containment=values.containment,
+        coverage=values.coverage,
+        left_is_key=values.left_is_key,
+        right_is_main=values.right_is_main,
+        piece=values.piece,
         left_key=one.key,
         right_key=other.key,
         keys_meet=one.key * other.key,
@@ -147,8 +196,7 @@ def _judged(
         chance=chance,
         chance_unsaid=chance * (1 - agree),
         unsaid=1 - agree,
-        bits=min(1.0, math.log2(1 + candidate.bits) / 14),
-        same_source=float(side.same_source),
+        bits=telling,
         hub=min(1.0, math.log2(1 + hubs[candidate.right.number]) / 5),
         same_things=float(same_things(candidate)),
         collects_keys=float(collects_keys(candidate)),
@@ -156,7 +204,15 @@ def _judged(
         own_table=float(refers_to_own_table(candidate)),
         same_serials=float(same_serials(candidate)),
         prefix=float(side.same_prefix),
+        proposed=_logit(likelihood_of(candidate)) / 6,
+        proven=(1 - chance) * telling * candidate.overlap.containment * one.key * other.key,
+        proven_agreed=(1 - chance) * telling * candidate.overlap.containment * agree,
     )
+
+
+def _logit(share: float) -> float:
+    bounded = max(0.002, min(0.998, share))
+    return math.log(bounded / (1 - bounded))
 
 
 def _rivals(candidates: Sequence[Candidate], said: Sequence[float]) -> list[float]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from coset.relations.joins.features import Candidate
+from coset.relations.joins.features import Candidate, Features
 
 LEAST_LIKELY = 0.5
 SURPRISING_BITS = 30.0
@@ -19,6 +19,8 @@ SURPRISING_BITS = 30.0
 
 SAME_BITS = 300.0
 HUB_LIKELY = 0.6
+PARTS = ("piece", "head", "digits")
+FURTHER_LIKELY = 0.25
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,9 @@ def likeliest(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Sco
     return sorted((each for each in scored if each.likelihood >= least), key=_order)[:MOST_LIKELY]
 
 
-def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Scored]:
-    """The joins among the candidates."""
+def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY, further: int = 0) -> list[Scored]:
+    """The joins among the candidates. Where several tables list the same things, up to so many `further` ones are joined
+    beside the best, if each is sure by itself."""
     best: dict[tuple[int, int], Scored] = {}
     for each in scored:
         pair = each.candidate.left.number, each.candidate.right.number
@@ -45,9 +48,7 @@ def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Scored
             best[pair] = each
     chosen: list[Scored] = []
     parents: dict[int, list[Scored]] = {}
-    for each in sorted(best.values(), key=_order):
-        if each.likelihood < least:
-            break
+    for each in _without_pieces([each for each in best.values() if each.likelihood >= least]):
         left, right = each.candidate.left.number, each.candidate.right.number
         if any(not _is_further_parent(earlier.candidate, each.candidate) for earlier in parents.get(left, ())):
             continue
@@ -55,7 +56,25 @@ def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Scored
             continue  # The other way round it is reported already.
         parents.setdefault(left, []).append(each)
         chosen.append(each)
-    return _with_hubs(_without_siblings(chosen, parents), best.values(), parents)
+    kept = _with_hubs(_without_siblings(chosen, parents), best.values(), parents)
+    return _with_further(kept, best.values(), further) if further else kept
+
+
+def _without_pieces(scored: Sequence[Scored]) -> list[Scored]:
+    """The candidates, best first, without those in which a part of a code refers to what another column of the same
+    table refers to as it stands: a statement's number that has the agent's in it says no more than the agent's."""
+    plain = {
+        (each.candidate.left.table, each.candidate.right.number)
+        for each in scored
+        if each.candidate.overlap.left.form == "whole"
+    }
+    kept = [
+        each
+        for each in scored
+        if each.candidate.overlap.left.form not in PARTS
+        or (each.candidate.left.table, each.candidate.right.number) not in plain
+    ]
+    return sorted(kept, key=_order)
 
 
 def _with_hubs(chosen: list[Scored], scored: Iterable[Scored], parents: dict[int, list[Scored]]) -> list[Scored]:
@@ -83,6 +102,36 @@ def _with_hubs(chosen: list[Scored], scored: Iterable[Scored], parents: dict[int
         if left not in best or referred[right] > referred[best[left].candidate.right.number]:
             best[left] = each
     return sorted([*chosen, *best.values()], key=_order)
+
+
+def _with_further(chosen: list[Scored], scored: Iterable[Scored], most: int) -> list[Scored]:
+    """With more parents for a column whose values several tables list alike: the customers of the ledger, of the address
+    book and of the warehouse. A question may start from any of them."""
+    first: dict[int, Scored] = {}
+    parents: dict[int, list[Scored]] = {}
+    for each in chosen:
+        first.setdefault(each.candidate.left.number, each)
+        parents.setdefault(each.candidate.left.number, []).append(each)
+    pairs = {(left, each.candidate.right.number) for left, several in parents.items() for each in several}
+    added: Counter[int] = Counter()
+    found = list(chosen)
+    for each in sorted(scored, key=_order):
+        left, right = each.candidate.left, each.candidate.right
+        if (
+            each.likelihood < FURTHER_LIKELY
+            or left.number not in first
+            or added[left.number] >= most
+            or (left.number, right.number) in pairs
+            or (right.number, left.number) in pairs
+            or not Features(*each.candidate.features).right_is_main
+            or right.table in {left.table, first[left.number].candidate.right.table}
+            or each.candidate.overlap.containment < 0.95 * first[left.number].candidate.overlap.containment
+        ):
+            continue
+        added[left.number] += 1
+        pairs.add((left.number, right.number))
+        found.append(each)
+    return sorted(found, key=_order)
 
 
 def _is_plain(scored: Scored) -> bool:
