@@ -5,7 +5,7 @@
     python benchmarks/relations_judging.py --pools POOLS --company A TRUTH_A --test B TRUTH_B   # A and pools teach
 
 Every environment must be comprehended as far as its roles. Pools have all their declared keys as truth (`joins.json`);
-a company has `relations.tsv`, which is not complete: of its pairs that the list lacks, those between columns of the same
+a company has `relations.tsv`, which is not complete: of pairs that the list lacks, those between columns of the same
 meaning teach nothing. Figures for pools are cross-fitted by pool. A logistic regression by Newton's method; a feature
 that speaks for a join never counts against it.
 """
@@ -81,7 +81,8 @@ def opened(environment: Path) -> tuple[list[Candidate], list[Sides], np.ndarray]
             tables = [
                 JoinableTable(
                     Reference(row.source, row.schema_name, row.name), "", tuple(
-                        Column(each.name, each.type, each.name, each.native_type) for each in model.columns_of[reference]
+                        Column(each.name, each.type, each.name, each.native_type)
+                        for each in model.columns_of[reference]
                     ), row.held_rows, tuple(row.primary_key or ()),
                 )
                 for reference, row in sorted(model.tables.items())
@@ -244,7 +245,8 @@ def told(title: str, shown: list[Outcome], found: int, truths: int) -> None:
     bound = sum(label is True for label in known) / max(1, len(known))
     right = sum(label is not False for label in known) / max(1, len(known))
     print(
-        f"{title}: recall {found / max(1, truths):.3f} of {truths}, precision {bound:.3f} to {right:.3f} of {len(known)}"
+        f"{title}: recall {found / max(1, truths):.3f} of {truths}, "
+        f"precision {bound:.3f} to {right:.3f} of {len(known)}"
     )
 
 

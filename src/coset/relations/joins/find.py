@@ -184,7 +184,7 @@ def _compare(memory: JoinMemory, reader: TableReader, known: KnownColumns, chang
 
 
 def _prefixes(known: KnownColumns) -> dict[int, str]:
-    """By the number of a column what its values begin with; the last prefix is the one of both ends, if there is any."""
+    """By the number of a column what its values begin with; the last prefix is the one of both ends, if any."""
     variants = (variant for each in known.variants.values() for variant in each)
     return {variant.column.number: variant.prefix for variant in variants if variant.form == "affix"}
 

@@ -39,8 +39,8 @@ def likeliest(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Sco
 
 
 def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY, further: int = 0) -> list[Scored]:
-    """The joins among the candidates. Where several tables list the same things, up to so many `further` ones are joined
-    beside the best, if each is sure by itself."""
+    """The joins among the candidates. Where several tables list the same things, up to so many `further` ones are
+    joined beside the best, if each is likely by itself."""
     best: dict[tuple[int, int], Scored] = {}
     for each in scored:
         pair = each.candidate.left.number, each.candidate.right.number
@@ -105,8 +105,8 @@ def _with_hubs(chosen: list[Scored], scored: Iterable[Scored], parents: dict[int
 
 
 def _with_further(chosen: list[Scored], scored: Iterable[Scored], most: int) -> list[Scored]:
-    """With more parents for a column whose values several tables list alike: the customers of the ledger, of the address
-    book and of the warehouse. A question may start from any of them."""
+    """With more parents for a column whose values several tables list alike: the customers of the ledger, of the
+    address book and of the warehouse. A question may start from any of them."""
     first: dict[int, Scored] = {}
     parents: dict[int, list[Scored]] = {}
     for each in chosen:

@@ -1,0 +1,99 @@
+"""What roles, readings and written SQL make of joins that values propose: real comprehension over small databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from coset.environment.configuration import load_environment
+from coset.environment.corrections import Join
+from coset.environment.source import Column
+from coset.relations.joins.background import Background, Roles
+from coset.relations.joins.find import believe, empty_memory, relate, remember
+from coset.relations.joins.joinable import JoinableTable
+from coset.state.join_background import Profiles, ReadName
+from coset.state.objects import Reference
+
+ATTRIBUTES = ("identifier", "count")
+
+
+def tables_of(connection: duckdb.DuckDBPyConnection) -> list[JoinableTable]:
+    connection.execute("CREATE TABLE airports AS SELECT i AS id, 'place ' || i AS town FROM range(1, 401) t(i)")
+    connection.execute("CREATE TABLE cars AS SELECT i AS car, (i * 37) % 300 + 50 AS power FROM range(1, 2001) t(i)")
+    connection.execute(
+        "CREATE TABLE people AS SELECT upper(substr(md5(i::VARCHAR), 1, 10)) AS k1, 'x' || i AS x FROM range(300) t(i)"
+    )
+    connection.execute(
+        "CREATE TABLE visits AS SELECT i AS n, upper(substr(md5((i % 300)::VARCHAR), 1, 10)) AS who FROM range(900) t(i)"
+    )
+    found = []
+    for name in ("airports", "cars", "people", "visits"):
+        columns = tuple(
+            Column(row[0], row[1], row[0], row[1]) for row in connection.execute(f"DESCRIBE {name}").fetchall()
+        )
+        [(rows,)] = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+        found.append(JoinableTable(Reference("db", None, name), name, columns, rows))
+    return found
+
+
+def background(written: frozenset[frozenset[str]] = frozenset(), measure: str = "db/cars.power") -> Background:
+    keys = ("db/airports.id", "db/cars.car", "db/people.k1", "db/visits.who", "db/visits.n")
+    profiles = {key: np.array([0.95, 0.05]) for key in keys} | {measure: np.array([0.05, 0.95])}
+    readings = {"db/cars.power": (ReadName("power", 0.9),)}
+    return Background(Profiles(ATTRIBUTES, profiles), Profiles((), {}), readings, written)
+
+
+def believed(given: Background, said: tuple[Join, ...] = ()) -> dict[tuple[str, str], float]:
+    connection = duckdb.connect()
+    tables = tables_of(connection)
+    memory = empty_memory()
+    remember(memory, connection, tables)
+    relate(memory, connection, tables)
+    found = believe(memory, connection, tables, given, said=said)
+    return {(str(each.left[0]), str(each.right[0])): each.confidence for each in found}
+
+
+def test_a_measure_inside_a_dense_key_is_no_join():
+    assert not {pair for pair in believed(background()) if "db/cars.power" in pair}
+
+
+def test_telling_keys_join_whatever_they_are_called():
+    assert believed(background())["db/visits.who", "db/people.k1"] >= 0.8
+
+
+def test_the_counters_of_two_tables_do_not_join():
+    assert not {pair for pair in believed(background()) if {"db/visits.n", "db/cars.car"} & set(pair)}
+
+
+def test_a_join_that_people_wrote_is_believed_though_roles_speak_against_it():
+    written = frozenset({frozenset(("db/cars.power", "db/airports.id"))})
+    assert believed(background(written))["db/cars.power", "db/airports.id"] >= 0.95
+
+
+def test_a_rejected_join_does_not_come_back_when_it_is_judged():
+    said = (Join(left=("db/visits.who",), right=("db/people.k1",), rejected=True),)
+    assert ("db/visits.who", "db/people.k1") not in believed(background(), said)
+
+
+def test_roles_of_a_column_nobody_realised_are_none():
+    assert Background().roles("db/nothing.x") == Roles()
+
+
+def test_what_was_proposed_is_kept_apart_from_what_is_believed(tmp_path: Path):
+    from coset.state import EvidenceState
+    from coset.use_cases.comprehend import comprehend
+
+    with duckdb.connect(str(tmp_path / "db.duckdb")) as connection:
+        tables_of(connection)
+    (tmp_path / "coset.yaml").write_text("sources:\n  db:\n    location: db.duckdb\n", encoding="utf-8")
+    environment = load_environment(tmp_path / "coset.yaml")
+    comprehend(environment)
+    with EvidenceState.open(environment.state_folder) as state:
+        proposed = state.count("proposed_joins")
+        first = state.rows("SELECT id, confidence FROM relations ORDER BY id")
+    comprehend(environment)
+    with EvidenceState.open(environment.state_folder) as state:
+        assert state.count("proposed_joins") == proposed
+        assert state.rows("SELECT id, confidence FROM relations ORDER BY id") == first
