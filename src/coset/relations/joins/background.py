@@ -1,7 +1,7 @@
 """What is known of columns besides their values: roles, what they are read as, and whether people joined them in SQL.
 
 In: profiles, readings and written joins, by reference. Out: `Background`, which compares two columns by them, in
-numbers from 0 to 1. Knows which roles are keys, measures and descriptions; a role that a user adds counts as none of these.
+numbers from 0 to 1. Knows which roles are keys, measures and descriptions; a role that a user adds is none of these.
 """
 
 from __future__ import annotations
