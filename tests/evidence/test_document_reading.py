@@ -15,7 +15,7 @@ from coset.evidence.documents.sections import Section, cut
 from coset.evidence.documents.validity import Dated, judge
 from coset.evidence.work import here
 from coset.state import EvidenceState
-from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
+from coset.use_cases.comprehend import EVIDENCE, STAGES, Settings, comprehend
 
 WORD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>{}</w:body></w:document>'
 STYLES = (
@@ -141,6 +141,7 @@ def test_hostile_and_damaged_documents_are_named_and_passed_over(tmp_path: Path,
 def test_a_document_that_takes_too_long_ends_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "a.md").write_text("# Slow\n\nText.")
     (tmp_path / "b.md").write_text("# Fine\n\nText.")
+    monkeypatch.setattr(reader, "SMALL", 0)
     reading = read_documents([tmp_path / "a.md", tmp_path / "b.md"], seconds=0.0)
     monkeypatch.setattr(reader, "START_SECONDS", 0.0)
     assert "within 0 seconds" in str(next(reading)[1])
@@ -229,3 +230,25 @@ def test_documents_are_found_read_once_and_read_again_when_they_change(tmp_path:
         assert [
             row["text"] for row in state.rows("SELECT text FROM documents WHERE kind IN ('hint', 'description')")
         ] == ["be careful"]
+
+
+def test_long_foreign_and_contradictory_documents_are_read_and_kept_apart(tmp_path: Path):
+    """500 pages, Polish, two documents that say opposite things, and one about tables that are not there."""
+    (tmp_path / "orders.csv").write_text("id,status\n1,P\n2,C\n")
+    pages = "\n\n".join(f"## Page {number}\n\n" + "Amounts are given in euro. " * 90 for number in range(500))
+    (tmp_path / "long.md").write_text(f"# Manual\n\n{pages}\n")
+    (tmp_path / "polski.txt").write_text("Zasady\n\nZamówienia testowe nie są liczone w żadnym raporcie.\n")
+    (tmp_path / "one.md").write_text("# One\n\nReturned orders count in every figure.\n")
+    (tmp_path / "two.md").write_text("# Two\n\nReturned orders never count in any figure.\n")
+    (tmp_path / "lost.md").write_text("# Lost\n\nThe table XYZ_HDR is frozen, take XYZ_LIN instead.\n")
+    (tmp_path / "coset.yaml").write_text("documents: ['*.md', '*.txt']\nsources: {shop: {location: orders.csv}}\n")
+    environment = load_environment(tmp_path)
+    stages = [stage for stage in STAGES if stage in EVIDENCE or stage.what == "reading rules"]
+    summary = comprehend(environment, Settings(spread=here), stages=stages)
+    assert summary.problems == () and summary.documents == summary.documents_read == 5
+    with EvidenceState.read(environment.state_folder) as state:
+        kept = {row["document"] for row in state.rows("SELECT DISTINCT document FROM sections")}
+        assert {"long.md", "polski.txt", "one.md", "two.md", "lost.md"} <= {name.rsplit("/", 1)[-1] for name in kept}
+        texts = {row["text"] for row in state.rows("SELECT text FROM rules WHERE status = 'current'")}
+        assert {"Returned orders count in every figure.", "Returned orders never count in any figure."} <= texts
+        assert state.rows("SELECT 1 FROM mentions WHERE section_reference LIKE '%lost.md%'") == []

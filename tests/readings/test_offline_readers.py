@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from coset.readings.expansion import Expander
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
-from coset.readings.offline import read_offline
+from coset.readings.offline import NEAR, UNSURE, CopyOf, read_offline
 from coset.readings.reading import Reading, best_readings
 from coset.readings.stated import Text
+from coset.readings.vocabulary import vocabulary
 
 
 def table(name: str, *columns: str | ObservedColumn, source: str = "s", description: str = "") -> ObservedTable:
@@ -105,3 +107,39 @@ def test_documents_that_name_a_table_or_column_read_it() -> None:
 def test_a_name_that_nothing_knows_keeps_its_letters_and_is_hardly_believed() -> None:
     found = read(table("zq9x", "xqzv"))["s/zq9x.xqzv"]
     assert found.confidence <= 0.3
+
+
+def test_small_whole_numbers_are_no_revenue_and_a_copy_reads_as_its_original() -> None:
+    counted = ObservedColumn("rev", "whole", samples=("1", "2", "1", "3"))
+    assert read(table("rates", "month", counted))["s/rates.rev"].name != "revenue"
+    originals = (table("acct", "acct_nm", "zzqx_dt"), table("acct_bak", "acct_nm", "zzqx_dt"))
+    copies = {"s/acct_bak": CopyOf("s/acct", "backup")}
+    found = best_readings(read_offline(ObservedEnvironment("", originals), (), copies))
+    assert found["s/acct_bak.acct_nm"].name == found["s/acct.acct_nm"].name == "account name"
+    assert found["s/acct_bak"].name == "account (backup)"
+
+
+def test_a_meaning_that_another_one_is_near_to_is_kept_as_a_guess() -> None:
+    expander = Expander({})
+    near = [piece for piece in vocabulary().short_forms if expander.expand((piece,)).lead < NEAR]
+    assert near
+    for piece in near[:20]:
+        reading = read(table("things", piece))[f"s/things.{piece}"]
+        assert reading.reader != "abbreviations" or reading.confidence <= UNSURE
+
+
+def test_a_language_that_no_dictionary_has_is_kept_as_it_is_and_hardly_believed() -> None:
+    finnish = ("tilausnumero", "asiakkaan_nimi", "toimituspaivamaara", "yhteissumma", "kirjanpitotili")
+    found = read(table("tilausrivit", *finnish))
+    assert len(found) == 6
+    assert all(each.confidence < 0.5 for each in found.values())
+
+
+def test_a_table_of_five_thousand_columns_is_read_whole() -> None:
+    names = [f"{first}_{second}_{number}" for number in range(500) for first, second in (
+        ("acct", "nm"), ("strt", "dt"), ("sbscr", "id"), ("pol", "eff"), ("cust", "amt"), ("ship", "qty"),
+        ("addr", "cd"), ("inv", "no"), ("prod", "desc"), ("xq", "zz"),
+    )]  # fmt: skip
+    found = read(table("wide", *names))
+    assert len(found) == 5_001
+    assert found["s/wide.acct_nm_7"].name == "account name 7"
