@@ -113,12 +113,18 @@ class Context:
                 if mention.how in {"name", "pattern"}:
                     self.named[scope].add(owner.reference)
 
-    def meant(self, place: Place, references: Iterable[str], near: set[str], own: set[str]) -> Meant:
+    def meant(
+        self, place: Place, references: Iterable[str], near: set[str], own: set[str], *, strict: bool = False
+    ) -> Meant:
         """Those of the candidates that the text can mean: originals, of tables it names or speaks of, of sources it
-        names. `near` are the words around the name, `own` the words of the name itself, which decide nothing."""
+        names. `near` are the words around the name, `own` the words of the name itself, which decide nothing.
+        `strict`: the words are no name, so that a table must be named, or spoken of by several words; and a table that
+        is named is not also meant by other words."""
+        references = list(references)
+        tables_only = strict and all(each in self.names.by_reference for each in references)
         here = [
             (table, each)
-            for each in references
+            for each in (() if tables_only else references)
             if (table := self.names.table_of(each)) and table.reference in self.named[place.section, place.number]
         ]
         left = here or self.names.originals(references)
@@ -127,13 +133,13 @@ class Context:
         beside = (stems(place.text) | self.titles[place.section]) - own
         paragraph, section, document = _scopes(place)
         tests: tuple[tuple[bool, Callable[[NamedTable], bool]], ...] = (
-            (True, lambda table: self._spoken_of(table, near)),
-            (True, lambda table: table.reference in self.named[paragraph]),
+            (True, lambda table: self._spoken_of(table, near, least=2 if strict else 1)),
+            (True, lambda table: not tables_only and table.reference in self.named[paragraph]),
             (False, lambda table: table.source in self.sources[paragraph]),
-            (True, lambda table: table.reference in self.named[section]),
-            (True, lambda table: self._spoken_of(table, beside) or self._spoken_of(table, around, least=2)),
+            (True, lambda table: not tables_only and table.reference in self.named[section]),
+            (not strict, lambda table: self._spoken_of(table, beside) or self._spoken_of(table, around, least=2)),
             (False, lambda table: table.source in self.sources[section]),
-            (True, lambda table: table.reference in self.named[document]),
+            (True, lambda table: not tables_only and table.reference in self.named[document]),
             (False, lambda table: table.source in self.sources[document]),
         )
         of_table = decided

@@ -38,7 +38,7 @@ from coset.state.read_model import ReadModel
 from coset.state.readings import Reading, ReadingStore
 from coset.state.tables import columns_and_paths, short_values, times_of_tables
 
-FOUND_BY = "7"
+FOUND_BY = "8"
 """Changes when mentions or rules are found otherwise than before: then all documents are looked at again."""
 MOST_VALUES = 300_000
 SURE_COPY, SURE_READING = 0.5, 0.6

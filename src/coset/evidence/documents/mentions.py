@@ -32,6 +32,8 @@ MOST_TARGETS = 4
 MOST_BY_PATTERN = 60
 WEAK = 0.35
 """How sure a mention is that nothing in the text decides."""
+OF_KIND = 0.9
+"""How sure a word is that stands beside *table*, *field* and the like."""
 PHRASE = 0.7
 """How sure a stored value of several words is that stands in a text like any words."""
 SHOUTING = 0.6
@@ -63,6 +65,13 @@ _CODED = re.compile(
 """What stands before a code that is meant as one."""
 _KINDS = re.compile(rf"\b(?:{_KIND})\b", re.IGNORECASE)
 _SHEET = re.compile(r"^[\"”“»`']?,?\s+(?:sheet|tab|blatt|feuille|foglio|hoja|blad)\s+[\"“„«]?(\w+)", re.IGNORECASE)
+_OF_COLUMN = re.compile(
+    r"\b(?:columns?|fields?|attributes?|flags?|spalten?|felder|feld|champs?|colonnes?|colonn[ae]|campo|campi|columnas?|kolom|veld)\b",
+    re.IGNORECASE,
+)
+_ATTENDANCE = re.compile(
+    r"(?:present|attendees|participants|distribution|anwesend|présents?|presenti)\s*:", re.IGNORECASE
+)
 _DATA_FILE = re.compile(r"\.(?:csv|tsv|xlsx?|xlsm|ods|jsonl?|ndjson|parquet|db|sqlite|duckdb|txt)$", re.IGNORECASE)
 
 
@@ -122,7 +131,7 @@ def _written_as_name(token: str, before: str, after: str, names: Names, shouting
     if len(token) < 3 or token.lower() in FUNCTION_WORDS or token in MONEY_AND_COUNTRIES:
         return 0.0
     if _KIND_BEFORE.search(before) or _KIND_AFTER.match(after):
-        return 0.9
+        return OF_KIND
     if "_" in token or re.search(r"[a-z][A-Z]", token) or re.search(r"[A-Za-z]\d|\d[A-Za-z]", token):
         return 0.95
     if before.endswith("`") or (before.endswith(('"', "“", "„", "«")) and after.startswith(('"', "”", "“", "»"))):
@@ -248,6 +257,8 @@ def _columns(place: Place, names: Names, context: Context, *, words: bool) -> No
             continue
         if not (sure := _written_as_name(token, before, after, names, place.shouting, place.english)):
             continue
+        if words and sure == OF_KIND and not _OF_COLUMN.search(f"{before[-20:]} {after[:20]}"):
+            continue  # "The part table" speaks of a table.
         near = clause_words(text, match.start(), match.end())
         meant = context.meant(place, [reference for _, reference in candidates], near, stems(token))
         # A name that only one source uses means the same wherever it stands there.
@@ -276,7 +287,9 @@ def _column_patterns(place: Place, names: Names, context: Context) -> None:
 
 
 def _sources(place: Place, names: Names) -> None:
-    words = list(re.finditer(r"[^\W_]+", place.text))
+    if _ATTENDANCE.match(place.text):
+        return
+    words = list(re.finditer(r"(?<![\w])[^\W_]+(?![\w])", place.text))
     for start in range(len(words)):
         for some in (words[start : start + length] for length in (3, 2, 1)):
             if source := names.spoken_sources.get(tuple(stem(word[0]) for word in some)):
@@ -333,7 +346,7 @@ def _readings(place: Place, names: Names, context: Context) -> None:
             phrase = tuple(stem(word[0]) for word in some)
             if (references := names.spoken_readings.get(phrase)) is not None:
                 at, end = some[0].start(), some[-1].end()
-                meant = context.meant(place, references, clause_words(place.text, at, end), set(phrase))
+                meant = context.meant(place, references, clause_words(place.text, at, end), set(phrase), strict=True)
                 if len(meant.references) <= MOST_TARGETS:
                     for reference in meant.references:
                         is_table = reference in names.by_reference

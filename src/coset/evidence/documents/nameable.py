@@ -87,7 +87,7 @@ class Names:
                 found[(stem(source.lower()), kind)].add(source)
             for phrase in _noun_phrases(description):
                 found[phrase].add(source)
-                if len(phrase) > 1 and phrase[-1] not in _GENERAL_NOUNS:
+                if len(phrase) > 1 and phrase[-1] not in _GENERAL_NOUNS | _VERBS:
                     found[phrase[-1:]].add(source)
         return {phrase: next(iter(owners)) for phrase, owners in found.items() if len(owners) == 1}
 
@@ -150,7 +150,7 @@ class Names:
                 found[original.reference] = original
             elif original is not None and (same := _same_column(table, reference, original)):
                 found[same] = original
-            else:
+            elif "#" not in reference:  # What stands within a text is meant by its column.
                 found[reference] = table
         kept = {reference: table for reference, table in found.items() if not table.is_copy} or found
         return [(table, reference) for reference, table in kept.items()]
@@ -191,6 +191,8 @@ GENERAL_WORDS = _words(
     "statu table list file record row value amount total count unit description comment note flag group level line item "
     "start end first last new old main other is has at by of created modified changed updated user"
 )
+_PEOPLE = _words("office department team plant branch house unit staff technician user colleague division")
+_VERBS = _words("use need run want keep have work see get make call")
 _SYSTEMS = ("system", "database", "application", "module", "server")
 _GENERAL_NOUNS = _words(
     "system systems database data copy copies export exports dump file files folder drive application app server "
@@ -220,5 +222,5 @@ def _noun_phrases(description: str) -> Iterator[tuple[str, ...]]:
             r"\b(?:the|our)\s+((?:[\w-]+\s*){1,3})", chunk
         )
         words = tuple(stem(word) for word in WORD.findall(match[1].lower())) if match else ()
-        if words and not set(words) <= _GENERAL_NOUNS and not set(words) & FUNCTION_WORDS:
+        if words and words[-1] not in _PEOPLE and not set(words) <= _GENERAL_NOUNS and not set(words) & FUNCTION_WORDS:
             yield words
