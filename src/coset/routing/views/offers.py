@@ -35,7 +35,7 @@ FULL = 0.3
 """What a column in full is worth beyond the same in short."""
 ELSEWHERE = 0.7
 """What a column of a table not taken yet is worth, beside one of a table that is."""
-ANCHOR_WORTH, NAME_WORTH, TABLE_WORTH, JOIN_WORTH, PASSAGE_WORTH = 0.8, 0.1, 0.5, 0.25, 2.0
+ANCHOR_WORTH, NAME_WORTH, TABLE_WORTH, JOIN_WORTH, PASSAGE_WORTH = 0.8, 0.1, 0.5, 0.15, 2.0
 SURE_VALUE, SURE_NAME = 0.5, 0.7
 CATEGORY_WORTH, STRONG = 0.2, 0.3
 REFERENCE_WORTH, NAMING_WORTH = 0.9, 0.5

@@ -80,6 +80,8 @@ CLOSE = 0.5
 """A runner-up is told when it has at least this share of the winner's membership."""
 LEAST, LEAST_OF_TWO = 0.4, 0.5
 """A role with less membership than this misleads more than it tells, unless it and the runner-up have this together."""
+LONGEST_TYPE = 60
+"""Letters of a nested type that are shown."""
 LEAST_ALONE = 0.5
 """An attribute whose entity is not sure is told from this on."""
 _WORDS = {
@@ -259,7 +261,12 @@ def is_bare(column: ViewColumn) -> bool:
 
 def bare_text(column: ViewColumn) -> str:
     reading = f" ({column.reading})" if column.reading else ""
-    return f"{runnable(column.expression)} {column.type}{reading}"
+    return f"{runnable(column.expression)} {_short_type(column.type)}{reading}"
+
+
+def _short_type(type: str) -> str:
+    """A nested type takes more room than it tells: what lies in it is told by its paths."""
+    return type if len(type) <= LONGEST_TYPE else f"{type[:LONGEST_TYPE].rsplit(' ', 1)[0].rstrip(',')}…"
 
 
 def column_line(column: ViewColumn, table: str) -> str:
