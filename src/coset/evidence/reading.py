@@ -195,9 +195,10 @@ def _local(
     source: Source, table: Table, token: str | None, state_folder: Path, scratch: Path
 ) -> tuple[LocalTable, int | None]:
     """The table as DuckDB can read it here, and how many rows that are when it is a sample, then kept at `scratch`."""
-    if stays_at_source(source, table):
-        return _sample(source, table, scratch)
-    if place := source.in_place(table):
+    place = source.in_place(table)
+    if stays_at_source(source, table) or (place and (table.rows or 0) > source.settings.limits.fetch_rows):
+        return _sample(source, table, scratch)  # A file of a few kB may hold a thousand million rows.
+    if place:
         return in_place(source, table, place), None
     snapshots = Snapshots(state_folder / "snapshots")
     copy = snapshots.current(source, table, token) or snapshots.take(source, table, token)

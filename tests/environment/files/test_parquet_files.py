@@ -73,3 +73,18 @@ def test_damaged_parquet_is_refused_plainly(tmp_path):
     source, table = one(write(tmp_path / "c.parquet", whole[:4] + b"\xff" * 300 + whole[304:]))
     with pytest.raises(SourceUnreachable, match=r"the file c\.parquet is"):
         rows(source, table)
+
+
+def test_a_small_file_of_very_many_rows_is_looked_at_by_a_sample(tmp_path):
+    import duckdb
+
+    import coset
+
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT 7 AS n, 'x' AS word FROM range(3_000_000)) TO '{tmp_path}/many.parquet'")
+    (tmp_path / "coset.yaml").write_text("sources:\n  b: {location: many.parquet, limits: {fetch_rows: 1000000}}\n")
+    with coset.open(tmp_path) as environment:
+        environment.comprehend()
+        assert environment.sql("SELECT count(*) FROM b.many").rows == [(3_000_000,)]
+        shown = str(environment.show("b.many"))
+    assert "3000000" in shown.replace(",", "") and "100000" in shown.replace(",", "")
