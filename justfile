@@ -34,6 +34,10 @@ docs:
     python docs/command_reference.py > docs/command-line.md
     python docs/figures.py
 
+# What the page uses of others (CodeMirror, Chart.js), bundled into its assets (needs npm).
+libraries:
+    cd src/coset/surfaces/web/libraries && npm install --no-package-lock && npm run build
+
 # The versions that CI installs, renewed to those of this virtual environment.
 constraints:
     pip freeze --exclude-editable | grep -v "^coset" > constraints.txt

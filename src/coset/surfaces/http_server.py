@@ -67,6 +67,7 @@ def make_http_server(application: Any, shutdown_seconds: int) -> uvicorn.Server:
     settings = uvicorn.Config(
         application,
         http=BoundedProtocol,
+        log_config=None,
         log_level="critical",
         access_log=False,
         server_header=False,

@@ -250,3 +250,19 @@ def reference_of(objects: StateObjects, written: str) -> str:
     """The full reference behind what somebody wrote; `UserError` with the nearest references when it is none."""
     with objects.reading() as state:
         return resolve(state, written)
+
+
+def sql_names(workspace: Workspace) -> dict[str, Any]:
+    """Sources, schemas where they are written, tables and their columns, as SQL names them: for completion."""
+    with workspace.objects() as objects:
+        tables = list(objects.tables.values())
+    with workspace.reading() as state:
+        columns = ReadModel(state).columns_of
+        names = {reference: [row.name for row in rows] for reference, rows in columns.items()}
+    found: dict[str, Any] = {}
+    for table in sorted(tables, key=lambda each: each.schema is None):
+        place = found.setdefault(table.source, {})
+        if table.schema is not None:
+            place = place.setdefault(table.schema, {})
+        place[table.family.relation if table.family else table.name] = names.get(table.reference, [])
+    return found

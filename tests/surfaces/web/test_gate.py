@@ -118,7 +118,8 @@ def test_it_does_not_listen_beyond_this_machine_without_a_token():
 
 
 def test_a_missing_part_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch, company: Path):
-    for name in [name for name in sys.modules if name.startswith("coset.surfaces.web")]:
+    loaded = ("coset.surfaces.web", "coset.surfaces.http_server")
+    for name in [name for name in sys.modules if name.startswith(loaded)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     answer = CliRunner().invoke(ui_command.command, ["-e", str(company)])

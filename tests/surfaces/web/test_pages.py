@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 from starlette.testclient import TestClient
 
 from answering.wire_servers import Say, Wire, call
@@ -336,12 +338,79 @@ def test_a_doubt_is_settled_with_one_button_and_taken_back(own_company: Path):
 def test_a_statement_runs_on_its_page_and_its_rows_can_be_taken_away(client: TestClient):
     token = form_of(get(client, "/sql", statement="SELECT 1"))
     statement = "SELECT count(*) AS n FROM beacon.articles"
-    page = client.post("/sql", data={**token, "statement": statement})
-    assert page.status_code == 200 and "1 rows" in page.text
-    rows = client.post("/sql", data={**token, "statement": statement, "as": "csv"})
-    assert rows.headers["content-type"].startswith("text/csv") and rows.text.startswith("n")
+    ran = client.post("/sql", data={**token, "statement": statement})
+    assert ran.status_code == 303 and re.fullmatch(r"/sql/\d+", ran.headers["location"])
+    page = get(client, ran.headers["location"])
+    assert "1 row<" in page and html.escape(statement) in page
+    rows = client.get(f"{ran.headers['location']}/rows.csv")
+    assert rows.headers["content-type"].startswith("text/csv") and rows.text.split() == ["n", "120"]
+    taken = parquet.read_table(io.BytesIO(client.get(f"{ran.headers['location']}/rows.parquet").content))
+    assert taken.to_pydict() == {"n": [120]}
+    assert client.get(f"{ran.headers['location']}/rows.exe").status_code == 404
+    assert client.get("/sql/99999").status_code == 404
     wrong = client.post("/sql", data={**token, "statement": "SELECT x FROM beacon.artcles"})
     assert wrong.status_code == 400 and "did you mean" in wrong.text and "beacon.artcles" in wrong.text
+
+
+def test_rows_come_by_pages_and_as_a_part_of_another_page(client: TestClient):
+    token = form_of(get(client, "/sql"))
+    statement = "SELECT * FROM atlas.invoices ORDER BY ALL"
+    part = client.post("/sql", data={**token, "statement": statement}, headers={"x-part": "1"})
+    assert part.status_code == 200 and "<html" not in part.text and part.text.count("<tr>") == 51
+    number = re.search(r'data-number="(\d+)"', part.text)[1]
+    second = get(client, f"/sql/{number}", page="2")
+    assert "page 2 of 12" in second and second.count("<tr>") == 51
+    assert "page 12 of 12" in get(client, f"/sql/{number}", page="4000")
+
+
+def test_names_are_there_to_complete_a_statement(client: TestClient):
+    names = json.loads(get(client, "/sql/names"))
+    assert "list_price_cents" in names["beacon"]["articles"] and "tickets" in names["support"]
+
+
+def test_an_empty_question_keeps_the_form_and_a_form_token_is_never_in_an_address(client: TestClient):
+    token = form_of(get(client, "/question"))
+    empty = client.post("/ask", data={**token, "q": " ", "budget": "900"})
+    assert empty.status_code == 400 and 'name="q"' in empty.text and "the question is empty" in empty.text
+    assert 'value="900"' in empty.text
+    shown = client.post("/question", data={**token, "q": "customers & co", "budget": "900"})
+    assert shown.status_code == 303 and shown.headers["location"] == "/question?q=customers+%26+co&budget=900"
+    for address in ("/question", "/question?q=customers", "/sql", "/review", "/object?reference=beacon/articles"):
+        page = get(client, address)
+        assert not re.search(r'formmethod="get"', page)
+        for form in re.findall(r"<form.*?</form>", page, re.DOTALL):
+            assert "form_token" not in form or 'method="post"' in form.partition(">")[0]
+
+
+def test_a_right_answer_becomes_a_confirmed_question_and_can_be_taken_back(own_company: Path):
+    with open_client(own_company) as client:
+        token = form_of(get(client, "/question"))
+        address = client.post("/ask", data={**token, "q": "How many tickets are there?"}).headers["location"]
+        run = re.search(r"/runs/(\d+)/judge", until_over(client, address))[1]
+        said = client.post(f"/runs/{run}/judge", data={**token, "verdict": "right", "back": address})
+        assert said.headers["location"] == address and "a person confirmed it" in get(client, address)
+        kept = (own_company / "coset.corrections.yaml").read_text()
+        assert "How many tickets are there?" in kept and "SELECT" in kept
+        assert "confirmed" in get(client, "/question") and "confirmed" in get(client, "/runs")
+        client.post(f"/runs/{run}/judge", data={**token, "verdict": "wrong", "needs": "support.tickets, beacon.orders"})
+        kept = (own_company / "coset.corrections.yaml").read_text()
+        assert "SELECT" not in kept and "support/tickets" in kept and "beacon/orders" in kept
+        assert client.post(f"/runs/{run}/judge", data={"verdict": "right"}).status_code == 403
+
+
+def test_a_refresh_shows_how_far_it_is_and_what_it_read(own_company: Path):
+    with open_client(own_company) as client:
+        token = form_of(get(client, "/refresh"))
+        with (own_company / "odd" / "notes.csv").open("a") as file:
+            file.write("99,more,more\n")
+        assert client.post("/refresh", data=token).headers["location"] == "/refresh"
+        assert "data-goes-on" in get(client, "/refresh")
+        waiting = client.get("/tables")
+        assert waiting.status_code == 303 and waiting.headers["location"] == "/refresh"
+        assert client.get("/freshness", headers={"x-part": "1"}).status_code == 503
+        done = until_over(client, "/refresh")
+        assert "Done in" in done and "1 of" in done
+        assert "up to date" in get(client, "/freshness")
 
 
 def test_documents_are_shown_with_their_rules_and_what_they_name(client: TestClient):

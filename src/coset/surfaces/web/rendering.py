@@ -34,6 +34,7 @@ NAVIGATION = (
     ("/diagnostics", "Quality"),
     ("/map", "Map"),
     ("/runs", "Runs"),
+    ("/refresh", "Refresh"),
     ("/reports", "Reports"),
 )
 
@@ -126,6 +127,7 @@ def render(request: Request, template: str, status: int = 200, /, **shown: Any) 
     """A page, or a part of one."""
     site = site_of(request)
     known = {
-        "path": request.url.path, "site_name": site.name, "form_token": site.form_token, "question": "", "budget": 0,
+        "path": request.url.path, "has_reports": site.reports is not None,
+        "site_name": site.name, "form_token": site.form_token, "question": "", "budget": 0,
     }  # fmt: skip
     return HTMLResponse(TEMPLATES.get_template(template).render(**known | shown), status)

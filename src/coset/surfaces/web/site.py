@@ -21,9 +21,11 @@ from coset.use_cases.corrections import Teaching
 
 if TYPE_CHECKING:
     from coset.surfaces.web.asking import Asking
+    from coset.surfaces.web.refreshing import Refreshing
+    from coset.surfaces.web.shown_results import ShownResult
 
 T = TypeVar("T")
-KEPT = 50
+KEPT, KEPT_RESULTS = 50, 12
 
 
 class Kept(Generic[T]):
@@ -42,6 +44,11 @@ class Kept(Generic[T]):
             while len(self._things) > self._most:
                 self._things.popitem(last=False)
             return self._last
+
+    def last(self) -> T | None:
+        """The newest."""
+        with self._lock:
+            return next(reversed(self._things.values()), None)
 
     def get(self, number: int) -> T | None:
         with self._lock:
@@ -74,6 +81,8 @@ class Site:
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     moves: Kept[Move] = field(default_factory=Kept)
     askings: Kept[Asking] = field(default_factory=Kept)
+    results: Kept[ShownResult] = field(default_factory=lambda: Kept(KEPT_RESULTS))
+    refreshings: Kept[Refreshing] = field(default_factory=Kept)
 
     @property
     def name(self) -> str:

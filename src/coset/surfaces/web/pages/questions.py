@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from coset.errors import UserError
+from coset.api.environment import Environment
+from coset.errors import CosetError, UserError
 from coset.routing.objects.data_as_text import one_line
 from coset.routing.views.budgets import DETAILS
 from coset.routing.views.explanation import Explanation
 from coset.routing.views.text import view_text
-from coset.surfaces.web.forms import number_in
+from coset.surfaces.web.forms import number_in, read_form
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
 from coset.use_cases.ask import has_model
 
 LEAST, MOST, STEP = 200, 12_000, 100
-LONGEST_QUESTION = 8_000
+LONGEST_QUESTION, SHOWN_HISTORY = 8_000, 12
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,36 @@ def asked(request: Request) -> tuple[str, int]:
 
 def question(request: Request) -> Response:
     text, budget = asked(request)
-    shown = explained(request, text, budget) if text else {"explanation": None}
-    environment = site_of(request).environment.configuration
+    return question_page(request, text, budget)
+
+
+def question_page(request: Request, text: str, budget: int, problem: str = "") -> Response:
+    """The form with what was written in it, the view of it, and what was asked before."""
+    environment = site_of(request).environment
+    try:
+        shown = explained(request, text, budget) if text and not problem else {"explanation": None}
+    except UserError as mistake:
+        shown, problem = {"explanation": None}, str(mistake)
     return render(
-        request, "question.html", question=text, budget=budget, least=LEAST, most=MOST, step=STEP,
-        has_model=has_model(environment), **shown,
+        request, "question.html", 400 if problem else 200, question=text, budget=budget, least=LEAST, most=MOST,
+        step=STEP, has_model=has_model(environment.configuration), problem=problem,
+        history=environment.runs(SHOWN_HISTORY), confirmed=confirmed(environment), **shown,
     )  # fmt: skip
+
+
+async def show(request: Request) -> Response:
+    """The form without a script: leads to the view, whose address holds the question and nothing secret."""
+    fields = await read_form(request)
+    about = {"q": fields.get("q", "").strip(), "budget": fields.get("budget", "")}
+    return RedirectResponse(f"/question?{urlencode(about)}", 303)
+
+
+def confirmed(environment: Environment) -> dict[str, str]:
+    """The questions that a person confirmed, each with its statement."""
+    try:
+        return {each.question: each.sql for each in environment.said().questions if each.sql}
+    except CosetError:  # A file with a mistake is told where it is written to.
+        return {}
 
 
 def view(request: Request) -> Response:

@@ -6,17 +6,21 @@ In: the audit. Out: a list, the page of a run, and whether its answer still hold
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from coset.answering.audit.replay import Replay
-from coset.answering.audit.runs import Run, Step, spent
+from coset.answering.audit.runs import Run, RunSummary, Step, spent
+from coset.environment.corrections import Question
+from coset.errors import UserError
 from coset.surfaces.command_line.output import json_value
 from coset.surfaces.web.forms import read_form
+from coset.surfaces.web.pages.questions import confirmed
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import Site, site_of
 
@@ -52,7 +56,39 @@ class ShownStep:
 
 
 def listed(request: Request) -> Response:
-    return render(request, "runs.html", runs=site_of(request).environment.runs(SHOWN_RUNS))
+    environment = site_of(request).environment
+    runs = environment.runs(SHOWN_RUNS)
+    return render(request, "runs.html", runs=runs, confirmed=confirmed(environment), costs=costs_of(runs))
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What one way of answering cost in all."""
+
+    mode: str
+    runs: int
+    answered: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    """None where the price of no model is known."""
+    seconds: float
+
+
+def costs_of(runs: Sequence[RunSummary]) -> list[Costs]:
+    """What the runs cost, by mode."""
+    found = []
+    for mode in sorted({run.mode for run in runs}):
+        of_mode = [run for run in runs if run.mode == mode]
+        priced = [run.cost for run in of_mode if run.cost is not None]
+        found.append(
+            Costs(
+                mode, len(of_mode), sum(run.status == "answered" for run in of_mode),
+                sum(run.input_tokens for run in of_mode), sum(run.output_tokens for run in of_mode),
+                sum(priced) if priced else None, sum(run.seconds or 0 for run in of_mode),
+            )
+        )  # fmt: skip
+    return found
 
 
 def run(request: Request) -> Response:
@@ -67,6 +103,34 @@ async def replayed(request: Request) -> Response:
     return _page(request, site, await run_in_threadpool(site.environment.replay, number))
 
 
+async def judge(request: Request) -> Response:
+    """What a person says of an answer: right makes it a confirmed question, which later ones are answered by; of a
+    wrong one, what it needs."""
+    fields = await read_form(request)
+    environment, number = site_of(request).environment, request.path_params["number"]
+
+    def work() -> None:
+        run = environment.run(number)
+        statements = _texts((run.answer or {}).get("sql"))
+        question = run.summary.question
+        before = [each for each in environment.said().questions if each.question == question]
+        if fields.get("verdict") == "right":
+            if not statements:
+                raise UserError(f"run {number} has no statement: there is nothing to confirm")
+            said: Question | None = Question(question=question, sql=fields.get("statement") or statements[-1])
+        else:
+            needs = tuple(each.strip() for each in fields.get("needs", "").split(",") if each.strip())
+            said = Question(question=question, needs=needs) if needs else None
+        if before:
+            environment.withdraw(*before)
+        if said is not None:
+            environment.declare(said)
+
+    await run_in_threadpool(work)
+    back = fields.get("back", "")
+    return RedirectResponse(back if back.startswith("/asked/") else f"/runs/{number}", 303)
+
+
 def _page(request: Request, site: Site, again: Replay | None) -> Response:
     found = site.environment.run(request.path_params["number"])
     summary = found.summary
@@ -74,6 +138,7 @@ def _page(request: Request, site: Site, again: Replay | None) -> Response:
         request, "run.html", run=found, steps=[shown_step(step) for step in found.steps], again=again,
         spent=spent(summary.input_tokens, summary.output_tokens, summary.cost, summary.seconds),
         answer=_answer(found), statements=_statements(found),
+        confirmed=confirmed(site.environment).get(summary.question),
     )  # fmt: skip
 
 

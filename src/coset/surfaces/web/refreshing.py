@@ -1,0 +1,67 @@
+"""A comprehension on its way, in the background, so that a page can show how far it is and call it off.
+
+In: an environment. Out: a `Refreshing`: the stage and table it is at, then what changed, or why it ended. Kept in
+memory here; what was read is in the state as always, and a comprehension that was called off goes on where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from coset.api.environment import Environment
+from coset.errors import Cancelled, CosetError
+from coset.use_cases.cancellation import Progress
+
+JOBS = 2
+
+
+@dataclass
+class Refreshing:
+    """Changed by its own task alone; pages only read it."""
+
+    message: str = "looking at the sources"
+    done: float = 0.0
+    total: float | None = None
+    stages: list[str] = field(default_factory=list)
+    summary: str = ""
+    problem: str = ""
+    is_over: bool = False
+    started: float = field(default_factory=time.monotonic)
+    ended: float = 0.0
+    _task: asyncio.Task[None] | None = None
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended or time.monotonic()) - self.started
+
+    @property
+    def share(self) -> float:
+        return min(self.done / self.total, 1.0) if self.total else 0.0
+
+    def start(self, environment: Environment) -> None:
+        """Begin; the caller's event loop carries it."""
+        self._task = asyncio.get_running_loop().create_task(self._run(environment))
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self, environment: Environment) -> None:
+        def report(progress: Progress) -> None:
+            self.message, self.done, self.total = progress.message, progress.done, progress.total
+            if progress.total is None and (not self.stages or self.stages[-1] != progress.message):
+                self.stages.append(progress.message)
+
+        try:
+            self.summary = str(await environment.comprehend_async(jobs=JOBS, report=report))
+        except (asyncio.CancelledError, Cancelled):
+            self.problem = "it was called off; what was read is kept"
+        except CosetError as error:
+            self.problem = str(error)
+        except Exception as error:  # Its text may hold anything.
+            self.problem = f"unexpected {type(error).__name__}: a fault of coset's"
+        finally:
+            self.ended = time.monotonic()
+            self.is_over = True
