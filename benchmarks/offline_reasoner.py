@@ -10,6 +10,11 @@ on the rows are left out, and counted. `--curve` shows precision and coverage fo
 which answers are given, `--reasons` why the rest was declined, `--fit` the weights of doubts as a regression gives
 them: of the train and dev parts only.
 
+    python benchmarks/offline_reasoner.py --written FILE [--written FILE]
+
+asks questions that people wrote about environments that are comprehended: a list of {environment, question, answer},
+where the answer is a value, a list of values or of rows, or null where the data cannot answer.
+
 What `coset ask --quick` saves with it is measured by `quick_savings.py`.
 """
 
@@ -17,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import math
 import re
 import sqlite3
@@ -75,8 +81,9 @@ class Outcome:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True, help="where the databases are made; kept between runs")
+    parser.add_argument("--written", type=Path, action="append", help="questions that people wrote, as JSON")
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--work", type=Path, help="where the databases are made; kept between runs")
     parser.add_argument("--part", default="validation", help="train, dev, validation, or several with commas between")
     parser.add_argument("--databases", type=int, default=20)
     parser.add_argument("--questions", type=int, default=20, help="of each database at most")
@@ -87,6 +94,10 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="print the weights of doubts as a regression gives them")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.written:
+        return of_people(options.written)
+    if options.corpus is None or options.work is None:
+        parser.error("give --corpus and --work, or --written")
     parts = options.part.split(",")
     if unknown := set(parts) - {"train", "dev", "validation"}:
         parser.error(f"there is no part '{min(unknown)}': choose train, dev or validation")
@@ -116,6 +127,52 @@ def main() -> None:
         figures |= fitted(outcomes)
     met = float(figures["precision when it answers"]) >= 0.9
     report(f"offline reasoner, {options.part}", figures, "precision at least 0.90", met)
+
+
+def of_people(files: Sequence[Path]) -> None:
+    """Right, wrong and declined of questions that people wrote."""
+    counted: Counter[str] = Counter()
+    questions = [each for file in files for each in json.loads(file.read_text(encoding="utf-8"))]
+    for folder, theirs in itertools.groupby(questions, key=lambda each: each["environment"]):
+        environment = load_environment(Path(folder))
+        with QuerySession(environment) as session, EvidenceState.read(environment.state_folder) as state:
+            router = Router.open(environment, session)
+            for each in theirs:
+                found = answer(each["question"], router, session, state)
+                if not isinstance(found, OfflineAnswer):
+                    said, mark = found.reason, "declined"
+                else:
+                    said = str(found.rows[:3])
+                    mark = "right" if says_same(found.rows, each["answer"]) else "WRONG"
+                counted[mark] += 1
+                print(f"{mark:8} {each['question']} | {said[:160]} | {each['answer']}", flush=True)
+    answered = counted["right"] + counted["WRONG"]
+    figures: dict[str, float | str] = {
+        "questions": float(len(questions)),
+        "answered": float(answered),
+        "right when it answers": counted["right"] / max(answered, 1),
+    }
+    report("offline reasoner, questions of people", figures, "at least 0.97", not counted["WRONG"])
+
+
+def says_same(rows: Sequence[tuple[Any, ...]], wanted: Any) -> bool:
+    """Whether rows hold the wanted values, in any order of rows; numbers to seven digits."""
+    if wanted is None:
+        return False
+    listed = wanted if isinstance(wanted, list) else [wanted]
+    right = sorted(tuple(map(_plain, each if isinstance(each, list) else [each])) for each in listed)
+    width = len(right[0]) if right else 0
+    return any(
+        sorted(tuple(_plain(row[place]) for place in places) for row in rows) == right
+        for places in itertools.permutations(range(len(rows[0]) if rows else 0), width)
+    )
+
+
+def _plain(value: Any) -> str:
+    try:
+        return f"{float(value):.7g}"
+    except (TypeError, ValueError):
+        return str(value).strip().lower()
 
 
 def measured(outcomes: Sequence[Outcome]) -> dict[str, float | str]:

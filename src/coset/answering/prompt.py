@@ -49,7 +49,8 @@ for and no others; unit and rounding; order, limit, ties.
 the evidence does not suffice. Write tables and expressions as in the evidence, values exactly as stored. \
 {NAMES_RULE} Apply every rule in force that touches what you read (what is left out of figures, calendars, \
 currencies, precedence). Read originals, not their copies; decode with the list that is valid, not an outdated one. \
-Mind dirt, null words, codes beside names, and joins that lose or multiply rows. Keep ties: QUALIFY rank() ... with \
+Mind dirt, null words, codes beside names, and joins that lose or multiply rows. A confirmed statement shows how its \
+own question is answered: take from it what is the same in yours. Keep ties: QUALIFY rank() ... with \
 the columns of GROUP BY named, not LIMIT.
 - records: what the statement does not show by itself; without a statement, all of it. Kinds: field (about: what a \
 word means; references: the columns; rejected: the competitor); join; filter (about: the phrase; sql: the condition); \

@@ -24,6 +24,7 @@ from coset.answering.assemble import Grounds, assemble
 from coset.answering.checks import CheckResult
 from coset.answering.checks.cross_check import CrossCheck, offline_statement
 from coset.answering.checks.verification import Verification
+from coset.answering.evidence.confirmed import confirmed_text
 from coset.answering.evidence.core import core_text
 from coset.answering.evidence.of_question import Evidence, read_by
 from coset.answering.evidence.recover import RECOVERED, CoreRecover, LearnedRecover, searched, unanswerable
@@ -158,6 +159,7 @@ class QuestionRun:
                 self.router = Router.open(self.environment, self.session)
             view = self.router.view(self.question, self.options.budget or DETAILS)
             self.evidence = Evidence.of(view, self.recover, self.shorthand)
+            self.evidence.confirmed = confirmed_text(self.question, self.environment)
         return self.evidence
 
     def _schema(self) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from coset.answering.audit.replay import Replay
     from coset.answering.audit.runs import Run, RunSummary
     from coset.answering.checks import CheckResult, PinnedShape
-    from coset.environment.corrections import Correction, Corrections
+    from coset.environment.corrections import Correction, Corrections, Question
     from coset.evidence.work import Spread
     from coset.readings.pages import PageReply
     from coset.readings.reading import Reading
@@ -346,6 +346,12 @@ class Environment:
         from coset.use_cases import runs
 
         return runs.run(self.workspace, number)
+
+    def confirm(self, number: int, by: str | None = None) -> Question:
+        """Keep that the answer of a run is right, with its statement, in the corrections file."""
+        from coset.use_cases import runs
+
+        return runs.confirm(self.workspace, number, by)
 
     def replay(self, number: int) -> Replay:
         """Run the statements behind an answer again on today's data, without a model, and compare."""

@@ -284,6 +284,27 @@ def comprehend_written_sql(
     return problems
 
 
+CONFIRMED = "questions"
+"""What stands for a source where a statement is that of an answer which a person confirmed."""
+
+
+def comprehend_confirmed(
+    state: EvidenceState, answered: Sequence[tuple[str, str]], tables: Mapping[str, Sequence[Table]]
+) -> None:
+    """Mine the statements of confirmed answers, as (question, statement), like any SQL that people wrote."""
+    known = KnownTables("", tables)
+    rows, uses = [], []
+    for number, (question, sql) in enumerate(answered):
+        analysis = analyse(sql, known, "duckdb")
+        reference = f"{CONFIRMED}#{number}"
+        text = sql[:LONGEST_STATEMENT]
+        rows.append(
+            WrittenSqlRow(reference, CONFIRMED, "answer", question, text, tuple(analysis.tables), analysis.problem)
+        )
+        uses += [_use_row(reference, CONFIRMED, each) for each in analysis.uses]
+    replace_written_sql(state, CONFIRMED, rows, uses)
+
+
 def _queries(name: str, source: Source, problems: list[tuple[str, str]]) -> tuple[list[WrittenQuery], list[DbtProject]]:
     queries: list[WrittenQuery] = []
     projects: list[DbtProject] = []

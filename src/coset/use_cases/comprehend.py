@@ -35,7 +35,7 @@ from coset.evidence.open_tables import OpenTables, open_tables
 from coset.evidence.quality.counters import counter_diagnostics
 from coset.evidence.reading import forget_samples
 from coset.evidence.work import Spread, over_processes
-from coset.evidence.written_sql import comprehend_written_sql
+from coset.evidence.written_sql import comprehend_confirmed, comprehend_written_sql
 from coset.identities.all_kinds import comprehend_all_kinds
 from coset.identities.comprehension import RoleSummary, comprehend_identities
 from coset.identities.inventory import load_inventory
@@ -317,10 +317,12 @@ def ask_the_model(run: Run) -> None:
 
 
 def read_queries(run: Run) -> None:
-    """SQL that people wrote: views, files named under `queries:`, dbt manifests, logs."""
+    """SQL that people wrote: views, files named under `queries:`, dbt manifests, logs, confirmed answers."""
     tables_of = {name: listing.tables for name, listing in run.catalogue.listings.items() if not listing.problem}
     sources = {name: run.catalogue.sources[name] for name in tables_of}
     run.problems += comprehend_written_sql(run.state, sources, tables_of)
+    said = corrections_in_force(run.environment, run.state).questions
+    comprehend_confirmed(run.state, [(each.question, each.sql) for each in said if each.sql], tables_of)
 
 
 def propose_joins(run: Run) -> None:

@@ -102,13 +102,24 @@ def _marks_left_out(examined: Examined, statement: Statement) -> list[tuple[str,
     model = ReadModel(examined.state)
     names = {each.reference: each.name for each in best_names(examined.state, SURE)}
     found = []
-    for table in statement.tables:
-        for column in model.columns_of.get(table, ()):
+    optional = _only_attached(statement)
+    for table, known in statement.tables.items():
+        for column in model.columns_of.get(table, ()) if known.name.lower() not in optional else ():
             called = f"{_spelled(column.name)} {names.get(column.reference, '')}"
             for word, text in wanted.items():
                 if MARKED[word].search(called) and (column.distinct_values or 0) > 1:
                     found.append((column.reference, text))
     return found
+
+
+def _only_attached(statement: Statement) -> set[str]:
+    """Names of tables that stand on the optional side of outer joins only: they add no rows."""
+    attached: set[str] = set()
+    others: set[str] = set()
+    for table in statement.tree.find_all(exp.Table):
+        is_left = isinstance(table.parent, exp.Join) and table.parent.side == "LEFT"
+        (attached if is_left else others).add(table.name.lower())
+    return attached - others
 
 
 def _spelled(name: str) -> str:

@@ -44,6 +44,8 @@ class Evidence:
     """What was found for words and documents that were opened: tables are in the view."""
     in_vain: tuple[str, ...] = ()
     """What was asked for and is nowhere."""
+    confirmed: str = ""
+    """Confirmed answers to similar questions, with their statements."""
 
     @classmethod
     def of(cls, view: EvidenceView, recover: LearnedRecover | None, shorthand: Shorthand) -> Evidence:
@@ -52,14 +54,14 @@ class Evidence:
 
     def text(self, more: str = BY_RECOVER) -> str:
         """All of it. `more` says how to get at what is left out."""
-        return "\n".join(part for part in (view_text(self.view, more), self.found) if part)
+        return "\n".join(part for part in (view_text(self.view, more), self.found, self.confirmed) if part)
 
     def prompt(self) -> tuple[str, list[str]]:
         """For the arbiter: what all requests share (sources, rules, documents), then the directory, which is the same
         for every question too, and the details."""
         shared = prefix_text(dataclasses.replace(self.view, directory=(), listed=0, unlisted=""))
         directory = prefix_text(self.view).removeprefix(shared)
-        details = data_block("evidence", details_text(self.view, BY_OPENING))
+        details = self._with_confirmed(data_block("evidence", details_text(self.view, BY_OPENING)))
         rest = [data_block("directory", directory), details] if directory else [details]
         return data_block("environment", shared), rest
 
@@ -85,7 +87,10 @@ class Evidence:
         )
         no_room = [table for table in tables if table not in shown]
         text = details_text(part, "") + (f"no room for: {', '.join(no_room)}\n" if no_room else "")
-        return data_block("evidence", text)
+        return self._with_confirmed(data_block("evidence", text))
+
+    def _with_confirmed(self, block: str) -> str:
+        return f"{block}\n\n{self.confirmed}" if self.confirmed else block
 
     def unseen(self, sql: str) -> list[str]:
         """What a statement stands on and its writer has not seen: tables of which only the directory spoke, and rules

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from coset.answering.checks import CheckResult, PinnedShape, Proposal, run_checks
 from coset.answering.checks.knowledge import LEAVES_OUT
-from coset.answering.offline.catalogue import Known
+from coset.answering.offline.catalogue import Known, is_number, name_words
 from coset.answering.offline.compile import compose
 from coset.answering.offline.confidence import (
     ENOUGH,
@@ -38,6 +38,7 @@ from coset.answering.offline.plan import (
 from coset.answering.offline.resolve import resolve
 from coset.answering.offline.tag import read
 from coset.errors import CosetError
+from coset.routing.anchors.spelling import stem
 from coset.routing.router import Router
 from coset.session.query_session import QuerySession
 from coset.session.result import Result
@@ -129,6 +130,8 @@ def _value(condition: Condition) -> str:
     return f"{COMPARISONS[condition.comparison]} {values[0]}"
 
 
+MEASURED = re.compile(r"\b(?:most|fewest|least|total|sum of|average|mean)\s+(?:number of\s+|of\s+|the\s+)*(\w+)", re.I)
+"""What is measured: `the most units`, `the average price`."""
 BUDGET = 4_000
 """Tokens of the view: it is read by no model, so it may be larger than one that is."""
 PARTNERS = "once for each partner"
@@ -151,6 +154,8 @@ def answer(
         known = Known(router.objects, view, router.inventory)
         chunks = read(question, known, router.anchors, session)
         plan, reading, doubts = resolve(Placing(chunks).slots_of(), known)
+        if wrong := _measures_another(question, plan, known):
+            raise NotSure(wrong)
         if any(chunk.respelt for chunk in chunks):
             doubts = (*doubts, "misspelt")
         tree = compose(plan, known)
@@ -191,6 +196,23 @@ def answer(
     return OfflineAnswer(
         question, result.columns, rows, result.truncated, sql, shape, reading, told, checks, view, sure, doubts
     )
+
+
+def _measures_another(question: str, plan: Plan, known: Known) -> str:
+    """`The most units` is no cost, though `unit_cost` begins with the word: what a name only qualifies is not what it
+    measures."""
+    said = {stem(word.lower()) for word in MEASURED.findall(question)}
+    measures = [output for output in (*plan.outputs, plan.order) if output is not None and output.column is not None]
+    for output in measures:
+        column = known.columns[output.column or ""]
+        words = [stem(word) for word in name_words(column.name)]
+        if is_number(column) and len(words) > 1 and said & set(words[:-1]) and words[-1] not in said_words(question):
+            return f"the question measures something else than {column.name}"
+    return ""
+
+
+def said_words(question: str) -> set[str]:
+    return {stem(word) for word in re.findall(r"\w+", question.lower())}
 
 
 def _ruled(router: Router) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.argument("number", type=click.IntRange(1))
 @click.option("--replay", "is_replay", is_flag=True, help="Run its statements again, without a model, and compare.")
 @click.option("--resume", "is_resumed", is_flag=True, help="Go on with it, if it was not answered.")
+@click.option("--confirm", "is_confirmed", is_flag=True, help="Keep that its answer is right, for questions like it.")
 @click.option("--model", metavar="MODEL", help="With --resume: the model to go on with. [default: as for coset ask]")
 @click.option("--steps", type=click.IntRange(1), help="With --resume: the most steps of the agent. [default: 12]")
 @click.option("--whole", is_flag=True, help="Cut no text.")
@@ -27,6 +28,7 @@ def command(
     number: int,
     is_replay: bool,
     is_resumed: bool,
+    is_confirmed: bool,
     model: str | None,
     steps: int | None,
     whole: bool,
@@ -38,16 +40,22 @@ def command(
     With --replay the statements behind the answer run again on today's data, without a model, and each is said to give
     the same, something else, or not to run. The exit code is 0 when the answer still holds, 1 otherwise. With --resume
     a run that was not answered goes on from its last whole step; coset ask --resume does the same with more options.
+    With --confirm its question and statement go to the corrections file: similar questions see them, and the next
+    comprehension learns joins, filters and formulas from the statement.
     """
     from coset.answering.audit.runs import trace
 
-    if is_replay + is_resumed + whole > 1:
-        raise UserError("--replay, --resume and --whole are three different things to do with a run: choose one")
+    if is_replay + is_resumed + is_confirmed + whole > 1:
+        raise UserError("--replay, --resume, --confirm and --whole are different things to do with a run: choose one")
     if (model is not None or steps is not None) and not is_resumed:
         raise UserError("--model and --steps belong to --resume: showing and replaying a run need no model")
     with opened(environment_path) as environment:
         if is_resumed:
             _resume(environment, number, model, steps, as_json)
+            return
+        if is_confirmed:
+            entry = environment.confirm(number)
+            print_json(entry) if as_json else click.echo(f"kept as right: {cell(entry.question, 400)}")
             return
         if is_replay:
             _replay(environment, number, as_json)
