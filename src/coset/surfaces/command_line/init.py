@@ -21,7 +21,7 @@ from coset.surfaces.command_line.sources import listings_as_json, show_documents
 
 HEADER = """\
 # The sources that one question may range over. Each may also have:
-#   description, description_file, hints, documents, queries, include, exclude, schema_only, limits
+#   description, description_file, hints, documents, queries, include, exclude, schema_only, limits, options
 # `description` and `documents` beside `sources` are about all of them. Entries of `documents` are files, folders or
 # patterns; `!pattern` takes some out again.
 # Secrets are never written here: ${NAME} is taken from the environment or from .coset/secrets.env
@@ -39,7 +39,9 @@ Entry = dict[str, str | list[str]]
 def command(context: click.Context, sources: tuple[str, ...], directory: str, force: bool, as_json: bool) -> None:
     """Write coset.yaml from NAME=LOCATION arguments and check every connection.
 
-    A location is a database URL (postgresql://, mysql://, mongodb://) or a path: a SQLite or DuckDB file, a plain
+    A location is a database URL (postgresql://, mysql://, mongodb://, or any dialect of SQLAlchemy), a place in an
+    object store (s3://, gs://, az://, https://; delta+s3:// and iceberg+s3:// for tables of these formats) or a path: a
+    SQLite or DuckDB file, a plain
     pg_dump, a mongodump folder, a CSV, TSV, JSON, JSONL, Parquet or Excel file, or a folder of them. Without NAME=,
     the name is taken from the location.
 

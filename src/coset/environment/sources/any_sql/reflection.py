@@ -93,13 +93,13 @@ def _schemas(inspector: Inspector, engine: Engine, default: str | None) -> list[
         return [default]
     if engine.name == "clickhouse" and database:
         return [database]
-    kept = [
+    kept: list[str | None] = [
         name
         for name in names
         if (_short(name) or "").strip('"').lower() not in engine.own_schemas
         and not name.startswith(("system.", "temp.", "pg_toast"))
     ]
-    return sorted(kept) or [default]
+    return sorted(kept, key=str) or [default]
 
 
 def _short(schema: str | None) -> str | None:
@@ -135,15 +135,9 @@ def _of_schema(inspector: Inspector, connection: Connection, engine: Engine, sch
             for name in names
             if name in by_name
         }
-    primary = {
-        key[1]: value for key, value in (_or_none(lambda: inspector.get_multi_pk_constraint(schema)) or {}).items()
-    }
-    foreign = {
-        key[1]: value for key, value in (_or_none(lambda: inspector.get_multi_foreign_keys(schema)) or {}).items()
-    }
-    comments = {
-        key[1]: value for key, value in (_or_none(lambda: inspector.get_multi_table_comment(schema)) or {}).items()
-    }
+    primary = _by_table(_or_none(lambda: inspector.get_multi_pk_constraint(schema)))
+    foreign = _by_table(_or_none(lambda: inspector.get_multi_foreign_keys(schema)))
+    comments = _by_table(_or_none(lambda: inspector.get_multi_table_comment(schema)))
     return {
         name: _Parts(
             described[name], name in views, tuple((primary.get(name) or {}).get("constrained_columns") or ()),
@@ -152,6 +146,11 @@ def _of_schema(inspector: Inspector, connection: Connection, engine: Engine, sch
         for name in names
         if name in described
     }  # fmt: skip
+
+
+def _by_table(reflected: Any) -> dict[str, Any]:
+    """What was reflected, by the table's name alone."""
+    return {name: found for (_, name), found in (reflected or {}).items()}
 
 
 def _or_none(ask: Callable[[], _Answer]) -> _Answer | None:

@@ -62,10 +62,11 @@ def _converter(kind: str) -> Callable[[Any], Any]:
         return _decimal
     if kind in _INTEGERS:
         return _integer
-    return {
+    by_name: dict[str, Callable[[Any], Any]] = {
         "DOUBLE": float, "FLOAT": float, "BOOLEAN": _boolean, "DATE": _date, "TIME": _time, "TIMESTAMP": _moment,
         "TIMESTAMP WITH TIME ZONE": _instant, "BLOB": bytes, "JSON": _json, "UUID": _uuid,
-    }.get(kind, _text)  # fmt: skip
+    }  # fmt: skip
+    return by_name.get(kind, _text)
 
 
 def _integer(value: Any) -> int:

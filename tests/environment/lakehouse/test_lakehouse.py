@@ -1,0 +1,135 @@
+"""Delta and Iceberg tables, on disk and on a real S3 server: rows of the current version, change, errors."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+
+import pyarrow as pa
+import pytest
+
+from coset.environment.locations import recognise
+from coset.errors import CosetError, SourceUnreachable
+from coset.testing import check_source
+from environment.any_sql.shops import opened
+
+ROWS = pa.table({
+    "id": pa.array(range(1, 41), pa.int64()),
+    "Name": pa.array([None if n % 9 == 0 else f"n{n % 5}" + "x" * (n * 2) for n in range(40)]),
+    "amount": pa.array([decimal.Decimal(n) / 4 for n in range(40)], pa.decimal128(10, 2)),
+    "day": pa.array([datetime.date(2024, 1, 1) + datetime.timedelta(days=n) for n in range(40)]),
+    "good": pa.array([n % 3 == 0 for n in range(40)]),
+})  # fmt: skip
+
+
+def delta(place: str, **options):
+    return pytest.importorskip("deltalake").write_deltalake(place, ROWS, **options)
+
+
+def test_delta_tables_pass_the_kit(tmp_path):
+    delta(str(tmp_path / "lake" / "orders"), partition_by=["good"], description="what was bought")
+    delta(str(tmp_path / "lake" / "returns"))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "broken" / "_delta_log" / f"{0:020}.json").write_text("{no json")
+    assert recognise("lake", tmp_path).kind == "delta"
+    report = check_source(
+        lambda: opened(str(tmp_path / "lake"), "delta"),
+        faults={
+            "not a Delta table": lambda: opened(str(tmp_path / "empty"), "delta"),
+            "broken metadata": lambda: opened(str(tmp_path / "broken"), "delta"),
+        },
+    )
+    assert report.tables == 2 and report.rows == 80 and report.limits == 1 and "aggregate:sum" in report.pushed
+
+
+def test_deleted_rows_of_a_delta_table_are_not_read_and_a_version_is_a_change(tmp_path):
+    delta(str(tmp_path / "orders"))
+    source = opened(str(tmp_path / "orders"), "delta")
+    (table,) = source.tables()
+    before = source.change_token(table)
+    pytest.importorskip("deltalake").DeltaTable(str(tmp_path / "orders")).delete("id > 10")
+    assert source.change_token(table) != before
+    assert source.read(table).read_all().num_rows == 10
+
+
+def test_a_delta_table_in_a_bucket(s3_options, bucket):
+    delta(
+        f"s3://{bucket}/orders",
+        storage_options={**s3_options, "allow_http": "true", "aws_s3_allow_unsafe_rename": "true"},
+    )
+    report = check_source(
+        lambda: opened(f"delta+s3://{bucket}/orders", "delta", s3_options),
+        faults={"not a Delta table": lambda: opened(f"delta+s3://{bucket}/nothing", "delta", s3_options)},
+    )
+    assert report.rows == 40
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    pytest.importorskip("pyiceberg")
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    made = SqlCatalog("company", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}/warehouse")
+    made.create_namespace("sales")
+    table = made.create_table("sales.orders", ROWS.schema)
+    table.append(ROWS)
+    return made
+
+
+def test_an_iceberg_catalog_passes_the_kit(catalog, tmp_path):
+    (tmp_path / "none").mkdir()
+    broken = tmp_path / "broken" / "metadata"
+    broken.mkdir(parents=True)
+    (broken / "v1.metadata.json").write_text("{}")
+    report = check_source(
+        lambda: opened(str(tmp_path / "catalog.db"), "iceberg"),
+        faults={
+            "no Iceberg table": lambda: opened(str(tmp_path / "none"), "iceberg"),
+            "broken metadata": lambda: opened(str(tmp_path / "broken"), "iceberg"),
+        },
+    )
+    assert report.tables == 1 and report.rows == 40 and "compare:text" in report.pushed
+
+
+def test_an_iceberg_table_by_its_folder_with_deletes_and_change(catalog, tmp_path):
+    table = catalog.load_table("sales.orders")
+    folder = table.location().removeprefix("file://")
+    assert recognise(folder, tmp_path).kind == "iceberg"
+    source = opened(folder, "iceberg")
+    (listed,) = source.tables()
+    before = source.change_token(listed)
+    table.delete("id > 10")
+    assert source.change_token(listed) != before
+    assert source.read(listed).read_all().num_rows == 10
+
+
+def test_an_iceberg_table_in_a_bucket(s3_options, bucket, tmp_path):
+    pytest.importorskip("pyiceberg")
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    names = {"access_key_id": "access-key-id", "secret_access_key": "secret-access-key"}
+    properties = {f"s3.{names.get(key, key)}": value for key, value in s3_options.items()}
+    made = SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"s3://{bucket}/warehouse", **properties)
+    made.create_namespace("sales")
+    table = made.create_table("sales.orders", ROWS.schema)
+    table.append(ROWS)
+    for location in (str(tmp_path / "c.db"), f"iceberg+{table.location()}"):
+        source = opened(location, "iceberg", s3_options)
+        (listed,) = source.tables()
+        assert source.read(listed).read_all().num_rows == 40
+
+
+def test_what_is_missing_is_named(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    with pytest.raises(CosetError, match=r"pip install 'coset\[delta\]'"):
+        opened("s3://bucket/x", "delta").tables()
+
+
+def test_a_bucket_that_is_not_there_is_one_sentence(s3_options):
+    pytest.importorskip("deltalake")
+    with pytest.raises(SourceUnreachable) as caught:
+        opened("delta+s3://no-such-bucket/x", "delta", s3_options).tables()
+    assert "\n" not in str(caught.value)
