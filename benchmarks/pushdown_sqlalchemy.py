@@ -46,6 +46,5 @@ with running_postgresql() as server:
 for place, name in enumerate(("count by group", "whole table")):
     native, other = found["postgresql"][place], found["sqlalchemy"][place]
     assert native[1] == other[1]
-    print(
-        f"{name}: native {native[0]:.3f} s, SQLAlchemy {other[0]:.3f} s, ratio {other[0] / native[0]:.2f}, {other[1]} rows"
-    )
+    ratio = other[0] / native[0]
+    print(f"{name}: native {native[0]:.3f} s, SQLAlchemy {other[0]:.3f} s, ratio {ratio:.2f}, {other[1]} rows")

@@ -104,22 +104,6 @@ def test_an_iceberg_table_by_its_folder_with_deletes_and_change(catalog, tmp_pat
     assert source.read(listed).read_all().num_rows == 10
 
 
-def test_an_iceberg_table_in_a_bucket(s3_options, bucket, tmp_path):
-    pytest.importorskip("pyiceberg")
-    from pyiceberg.catalog.sql import SqlCatalog
-
-    names = {"access_key_id": "access-key-id", "secret_access_key": "secret-access-key"}
-    properties = {f"s3.{names.get(key, key)}": value for key, value in s3_options.items()}
-    made = SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"s3://{bucket}/warehouse", **properties)
-    made.create_namespace("sales")
-    table = made.create_table("sales.orders", ROWS.schema)
-    table.append(ROWS)
-    for location in (str(tmp_path / "c.db"), f"iceberg+{table.location()}"):
-        source = opened(location, "iceberg", s3_options)
-        (listed,) = source.tables()
-        assert source.read(listed).read_all().num_rows == 40
-
-
 def test_what_is_missing_is_named(monkeypatch):
     import sys
 
