@@ -52,6 +52,8 @@ def spoken_of(texts: Iterable[str], tables: Sequence[tuple[str, str]]) -> Spoken
                 for match in re.finditer(r"[A-Za-z_][\w$]*", sentence)
                 if match[0].lower() in by_name and _is_written_as_name(match[0])
             ]
+            if not found:
+                continue
             named.update(reference for _, _, name in found for reference in by_name[name])
             for name in _retired_in(sentence, found):
                 for reference in by_name[name]:
