@@ -108,7 +108,8 @@ def cost() -> None:
             started, cpu = time.monotonic(), _cpu()
             summary = comprehend(environment, Settings(spread=here), stages=stages)
             print(
-                f"{what}: {time.monotonic() - started:.1f} s, {_cpu() - cpu:.1f} s of CPU, {summary.documents_read} read, {summary.rules:,} rules, "
+                f"{what}: {time.monotonic() - started:.1f} s, {_cpu() - cpu:.1f} s of CPU, "
+                f"{summary.documents_read} read, {summary.rules:,} rules, "
                 f"{summary.mentions:,} mentions"
             )
 
