@@ -9,7 +9,7 @@ from coset.testing import check_source
 from environment.any_sql.shops import opened, rows_of
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("engine", ["sqlite"])
 def test_an_adbc_driver_passes_the_kit_and_gives_the_native_rows(shops, engine):
     pytest.importorskip(f"adbc_driver_{engine}")
     shop = shops(engine)
