@@ -301,6 +301,8 @@ def _is_odd(value: object) -> bool:
 def _scans(source: Source, table: Table, probes: Mapping[str, list[Value]]) -> Iterator[Scan]:
     """What is asked of the source: everything that it says it evaluates, for each column."""
     for scan in _proposed(table, probes):
+        if scan.columns is not None and "columns" not in source.pushes:
+            continue  # It is only ever asked for everything.
         needed = needed_operations(scan, lambda name: family(table.column(name).type))
         spoken = _columns_of(scan)
         if needed <= source.pushes and all(
