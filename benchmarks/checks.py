@@ -1,6 +1,6 @@
 """How often each check warns on right statements, and how many wrong ones it finds, over a company with known truth.
 
-    python benchmarks/checks.py ENVIRONMENT TRUTH
+    python benchmarks/checks.py ENVIRONMENT TRUTH [--examples] [--only CHECK]
 
 ENVIRONMENT is a folder with a comprehended coset.yaml; TRUTH has relations.tsv (joins that hold: left, right, how),
 copies.tsv (table, copy_of, kind), codes.tsv (column, code_list, outdated_lists) and meanings.tsv (what tables and
@@ -286,6 +286,7 @@ class Corpus:
 def main() -> None:
     folder, truth = Path(sys.argv[1]), Path(sys.argv[2])
     environment = load_environment(folder)
+    only = sys.argv[sys.argv.index("--only") + 1 :][:1] if "--only" in sys.argv else list(MADE_FOR)
     warned: dict[str, Counter[str]] = defaultdict(Counter)
     counted: Counter[str] = Counter()
     examples: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -299,7 +300,7 @@ def main() -> None:
             shape = PinnedShape("table", (statement.grain,), grain=statement.grain) if statement.grain else None
             proposal = Proposal([list(row) for row in result.rows()], (statement.sql,), shape, result)
             counted[statement.kind] += 1
-            for check in run_checks(proposal, session, state, only=MADE_FOR):
+            for check in run_checks(proposal, session, state, only=only):
                 if check.outcome in WARNS:
                     warned[check.name][statement.kind] += 1
                     examples[check.name, statement.kind].append(f"{statement.sql}: {check.detail[:300]}")
@@ -308,7 +309,7 @@ def main() -> None:
     print(f"{counted['right']} right and {wrong} wrong statements in {time.monotonic() - began:.0f} s")
     print("| check | on right | precision | recall |" + "".join(f" {kind} ({counted[kind]}) |" for kind in kinds))
     print("|---|---|---|---|" + "---|" * len(kinds))
-    for name in (name for name in CHECKS if name in MADE_FOR):
+    for name in (name for name in CHECKS if name in only):
         own = sum(counted[kind] for kind in MADE_FOR[name])
         hits = sum(warned[name][kind] for kind in MADE_FOR[name])
         all_ = warned[name].total()

@@ -71,7 +71,8 @@ def check_rules(examined: Examined) -> CheckResult:
     marks = _marks_left_out(examined, statement)
     if not rows and not marks:
         return CheckResult(RULES, "not applicable", "no rule in force names a column")
-    tables = set(statement.tables)
+    attached = _only_attached(statement)
+    tables = {reference for reference, table in statement.tables.items() if table.name.lower() not in attached}
     used = columns_read(statement)
     said = [f'"{text[:200]}" is about {column}, not used here' for column, text in marks if column not in used]
     references: list[str] = [column for column, _ in marks if column not in used]
@@ -92,9 +93,11 @@ def _marks_left_out(examined: Examined, statement: Statement) -> list[tuple[str,
     """(column, rule): columns of the tables read that mark rows which a rule for all figures leaves out. A column that
     marks none does not matter."""
     general = [
-        " ".join(row.text.split())
+        sentence
         for row in documents.rules(examined.state)
-        if row.scope == "general" and (row.status or "current") == "current" and LEAVES_OUT.search(row.text)
+        if row.scope == "general" and (row.status or "current") == "current"
+        for sentence in re.split(r"(?<=[.!?])\s+", " ".join(row.text.split()))
+        if LEAVES_OUT.search(sentence)
     ]
     wanted = {word: text for word in MARKED for text in general if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)}
     if not wanted:
