@@ -12,6 +12,7 @@ import pytest
 from coset.answering.checks import Proposal, run_checks
 from coset.answering.checks.run import CHECKS
 from coset.environment.configuration import load_environment
+from coset.environment.source import SourceSettings
 from coset.environment.sources import KINDS
 from coset.errors import CosetError
 from coset.identities import realise
@@ -55,6 +56,18 @@ def test_the_kind_of_source_is_read_and_renewed(settings: Path):
         assert session.sql(asked).rows() == [("client", 2, 1), ("server", 2, 2)]
         (settings / "app.ini").write_text("[server]\nport = 9090\n")
         assert session.sql("SELECT value FROM app.settings").rows() == [("9090",)]
+
+
+def test_the_kind_of_source_passes_the_kit_as_the_page_calls_it(settings: Path):
+    kind = sys.modules["coset.environment.sources.ini_file"].IniFile
+    (settings / "wrong.ini").write_text("port = 8080\n")
+    names = {
+        "IniFile": kind,
+        "settings": SourceSettings("app", str(settings / "app.ini"), "ini"),
+        "wrong_settings": SourceSettings("app", str(settings / "wrong.ini"), "ini"),
+    }
+    exec(compile(BLOCKS["tests/environment/test_ini_file.py"], "page", "exec"), names)
+    assert names["report"].rows == 4
 
 
 def test_the_kind_of_source_says_what_is_wrong(settings: Path):
@@ -113,4 +126,4 @@ def test_the_check_doubts_placeholders(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_every_block_of_code_on_the_page_is_run():
     here = Path(__file__).read_text(encoding="utf-8")
-    assert len(BLOCKS) == 5 and all(f'"{path}"' in here for path in BLOCKS)
+    assert len(BLOCKS) == 6 and all(f'"{path}"' in here for path in BLOCKS)

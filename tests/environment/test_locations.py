@@ -65,7 +65,7 @@ def test_what_cannot_be_a_source_is_told(content: bytes | None, name: str, expec
 
 def test_an_unknown_scheme_names_the_known_ones(tmp_path: Path):
     with pytest.raises(UserError, match="postgresql://"):
-        recognise("oracle://h/d", tmp_path)
+        recognise("nosuch://h/d", tmp_path)
 
 
 @pytest.mark.parametrize("location", ["postgresql://[bad/db", "mysql://u:s3cret@h:port/d"])

@@ -12,8 +12,9 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from coset.environment.scan import (
     EVERY_OPERATION,
@@ -201,7 +202,7 @@ class IcebergTables(Source):
         bucket, _, prefix = rest.partition("/")
         options: dict[str, Any] = dict(store_options(native, self.settings))
         client = {"allow_http": True} if options.pop("allow_http", None) else {}
-        store = from_url(f"{scheme}://{bucket}", client_options=client, **options)
+        store = cast(Any, from_url)(f"{scheme}://{bucket}", client_options=client, **options)
         listed = [
             each["path"] for batch in obstore.list(store, prefix=f"{prefix.strip('/')}/metadata") for each in batch
         ]
@@ -258,8 +259,8 @@ def _needed(table: Table, scan: Scan) -> set[str]:
 
 def _filter(where: Condition | None, natives: dict[str, str]) -> Any:
     """What of a condition pyiceberg can leave files and rows out by; never more than the condition itself does."""
-    import pyiceberg.expressions as ice
-
+    # As Any: the arguments by place that its classes take are not in their types.
+    ice: Any = import_module("pyiceberg.expressions")
     kept: Any = ice.AlwaysTrue()
     operators = {
         "=": ice.EqualTo, "<": ice.LessThan, "<=": ice.LessThanOrEqual, ">": ice.GreaterThan,

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from urllib.parse import unquote, urlsplit
 
 from coset.environment import leftovers
@@ -233,7 +233,7 @@ class ObjectStore(Source):
             }  # fmt: skip
             retries = {"max_retries": 2, "retry_timeout": timedelta(seconds=limits.connect_seconds)}
             try:
-                self._opened = from_url(base, client_options=client, retry_config=retries, **options)
+                self._opened = cast(Any, from_url)(base, client_options=client, retry_config=retries, **options)
             except Exception as error:
                 raise self._explained(error) from None
         return self._opened
