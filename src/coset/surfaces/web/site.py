@@ -50,6 +50,11 @@ class Kept(Generic[T]):
         with self._lock:
             return next(reversed(self._things.values()), None)
 
+    def take(self) -> T | None:
+        """The newest, which is then kept no more."""
+        with self._lock:
+            return self._things.popitem()[1] if self._things else None
+
     def get(self, number: int) -> T | None:
         with self._lock:
             return self._things.get(number)
@@ -82,6 +87,8 @@ class Site:
     moves: Kept[Move] = field(default_factory=Kept)
     askings: Kept[Asking] = field(default_factory=Kept)
     results: Kept[ShownResult] = field(default_factory=lambda: Kept(KEPT_RESULTS))
+    decisions: Kept[tuple[str, str]] = field(default_factory=Kept)
+    """What a person settled, the kind and what it is about."""
     refreshings: Kept[Refreshing] = field(default_factory=Kept)
 
     @property

@@ -40,7 +40,10 @@ function take(answer) {
   data.prototypes.x = whole(data.prototypes.x); data.prototypes.y = whole(data.prototypes.y);
   data.fiber = new Uint32Array(data.identities.length);
   for (let n = 0; n < count; n++) data.fiber[objects.identity[n]]++;
-  hues = data.identities.map((_, number) => Math.round(number * 137.508) % 360);
+  // The golden angle by size, so that the largest fibers are the ones whose hues differ most.
+  const bySize = [...data.identities.keys()].sort((a, b) => data.fiber[b] - data.fiber[a]), rank = [];
+  bySize.forEach((number, place) => { rank[number] = place; });
+  hues = data.identities.map((_, number) => Math.round(210 + rank[number] * 137.508) % 360);
   grid = makeGrid();
 }
 

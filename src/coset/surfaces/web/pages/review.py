@@ -26,7 +26,7 @@ def review(request: Request) -> Response:
             *_numbered("reading", said.readings)]  # fmt: skip
     return render(
         request, "review.html", doubts=environment.review(SHOWN), waiting=environment.status(look=False).doubts,
-        kept=list(reversed(kept)),
+        settled=len(kept) + len(said.roles), kept=list(reversed(kept)),
     )  # fmt: skip
 
 
@@ -34,9 +34,40 @@ async def decide(request: Request) -> Response:
     """Keep one decision: it is so, or it is not."""
     fields = await read_form(request)
     environment = site_of(request).environment
-    await run_in_threadpool(environment.declare, _entry(fields))
+    if fields.get("kind") == "role":
+        about, role = fields.get("about", ""), fields.get("role", "").strip()
+        await run_in_threadpool(environment.teach, about, f"{role}.")
+        site_of(request).decisions.add(("role", about))
+    else:
+        entry = _entry(fields)
+        await run_in_threadpool(environment.declare, entry)
+        site_of(request).decisions.add((fields["kind"], fields.get("about", "").strip()))
     back = fields.get("back", "")
-    return RedirectResponse(back if back.startswith("/object?") else "/review", 303)
+    return RedirectResponse(back if back.startswith(("/object?", "/relations?")) else "/review", 303)
+
+
+async def undo(request: Request) -> Response:
+    """Take back what was said last."""
+    await read_form(request)
+    site = site_of(request)
+
+    def work() -> None:
+        last = site.decisions.take()
+        if last is not None and last[0] == "role":
+            numbers = [each.number for each in site.environment.taught()]
+            if numbers:
+                site.environment.revoke(max(numbers))
+            return
+        said = site.environment.said()
+        lists = {"join": said.joins, "copy": said.copies, "code list": said.code_lists, "reading": said.readings}
+        kinds = [last[0]] if last is not None else [kind for kind, entries in lists.items() if entries]
+        found = lists.get(kinds[0], ()) if kinds else ()
+        if not found:
+            raise UserError("there is nothing to take back")
+        site.environment.withdraw(found[-1])
+
+    await run_in_threadpool(work)
+    return RedirectResponse("/review", 303)
 
 
 async def withdraw(request: Request) -> Response:
