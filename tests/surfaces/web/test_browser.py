@@ -21,7 +21,8 @@ QUESTION = "What is the list price of each product?"
 PAGES = ("/", f"/question?q={QUESTION}", "/map", "/identities", "/identities/role?role=customer.identifier",
          "/identities/entity?id=customer", "/object?reference=beacon/articles", "/object?reference=orders.buyer_id",
          "/relations", "/diagnostics", "/runs", "/reports", "/taught", "/tables", "/documents", "/review",
-         "/sql")  # fmt: skip
+         "/sql", "/links", "/refresh")  # fmt: skip
+AXE = Path(__file__).parent / "axe" / "axe.min.js"
 AT_MOST = 60_000
 
 
@@ -71,6 +72,83 @@ def test_every_page_fits_a_laptop_and_keeps_to_itself(scheme: str, page: Page, a
         assert (int(re.findall(r"\d+", shade)[0]) > 128) == (scheme == "light")
     page.wait_for_load_state("networkidle")
     assert asked and all(url.startswith(address) for url in asked)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_serious_fault_of_access(scheme: str, browser: Browser, address: str):
+    """Contrast, names, roles, focus: what axe calls serious or critical."""
+    context = browser.new_context(base_url=address, color_scheme=scheme, bypass_csp=True)  # type: ignore[arg-type]
+    context.set_default_timeout(AT_MOST)
+    page = context.new_page()
+    wrong = []
+    for number, path in enumerate(PAGES):
+        page.set_viewport_size({"width": 390 if number % 2 else 1280, "height": 800})
+        page.goto(path)
+        page.evaluate(AXE.read_text())
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        wrong += [
+            (path, each["id"], each["nodes"][0]["html"][:200])
+            for each in found["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+    context.close()
+    assert not wrong
+
+
+def test_a_statement_is_completed_run_charted_and_turned_over(page: Page):
+    page.goto("/sql")
+    editor = page.locator(".editor .cm-content")
+    editor.click()
+    page.keyboard.type("SELECT kind_of, count(*) AS n FROM beacon.art")
+    expect(page.locator(".editor [role=option]").filter(has_text="articles")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.press("Delete")
+    page.keyboard.type("SELECT product, count(*) AS n FROM support.tickets GROUP BY 1 ORDER BY 1")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ControlOrMeta+Enter")
+    expect(page.locator("canvas[data-drawn]")).to_be_visible()
+    expect(page.get_by_role("cell", name="Beacon")).to_be_visible()
+    assert re.search(r"/sql/\d+$", page.url)
+    page.reload()
+    expect(page.get_by_role("cell", name="Beacon")).to_be_visible()
+
+
+def test_the_statement_behind_an_answer_is_changed_and_run_again_beside_it(page: Page):
+    page.goto("/question?q=How many tickets are there?")
+    page.get_by_role("button", name="Answer it").click()
+    expect(page.locator(".value")).to_have_text(re.compile("600"))
+    expect(page.get_by_role("heading", name="Evidence")).to_be_visible()
+    page.locator(".editor .cm-content").click()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.press("Delete")
+    page.keyboard.type("SELECT 41 + 1 AS other")
+    page.get_by_role("button", name="Run again").click()
+    expect(page.locator("[data-result]").get_by_role("cell", name="42")).to_be_visible()
+    assert "/asked/" in page.url
+    page.get_by_role("button", name="the answer is right").click()
+    expect(page.get_by_text("a person confirmed it")).to_be_visible()
+
+
+def test_doubts_are_settled_by_keys_and_taken_back(page: Page):
+    page.goto("/review")
+    cards = page.locator("[data-doubt]")
+    if cards.count() == 0:
+        pytest.skip("the demo company leaves nothing in doubt")
+    before = int(page.locator("#waiting").inner_text().replace(",", ""))
+    expect(cards.first).to_have_class(re.compile("at"))
+    page.keyboard.press("n")
+    expect(page.locator("#waiting")).to_have_text(str(before - 1))
+    page.keyboard.press("u")
+    expect(page.locator("#waiting")).to_have_text(str(before))
+
+
+def test_a_join_is_rejected_where_it_is_listed(page: Page):
+    page.goto("/relations?about=beacon.orders")
+    row = page.locator("tbody tr").filter(has=page.get_by_role("button", name=re.compile("^reject"))).first
+    place = row.get_attribute("id")
+    row.get_by_role("button", name=re.compile("^reject")).click()
+    expect(page.locator(f"tr[id='{place}']")).to_contain_text("rejected")
 
 
 def test_a_value_that_is_a_script_runs_on_no_page(page: Page):
