@@ -34,6 +34,10 @@ docs:
     python docs/command_reference.py > docs/command-line.md
     python docs/figures.py
 
+# The documentation as a site with search, in site/.
+site:
+    NO_MKDOCS_2_WARNING=1 mkdocs build -q
+
 # What the page uses of others (CodeMirror, Chart.js), bundled into its assets (needs npm).
 libraries:
     cd src/coset/surfaces/web/libraries && npm install --no-package-lock && npm run build

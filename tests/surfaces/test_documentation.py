@@ -56,3 +56,11 @@ def test_the_first_command_of_the_session_page_prints_what_the_page_shows(tmp_pa
     squeezed = [" ".join(line.split()) for line in ("source " + shown).splitlines() if line.strip()]
     printed = [" ".join(line.split()) for line in answer.stdout.splitlines() if line.strip()]
     assert [line.strip("─ ") for line in printed] == [line.strip("─ ") for line in squeezed]
+
+
+def test_every_page_has_its_place_on_the_site():
+    import yaml
+
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
+    listed = sorted(page for section in nav for pages in section.values() for page in pages)
+    assert listed == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
