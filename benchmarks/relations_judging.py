@@ -38,6 +38,7 @@ from coset.relations.joins.memory import JoinMemory
 from coset.relations.joins.selection import Scored, choose
 from coset.state import EvidenceState
 from coset.state.join_background import profiles, read_names, written_joins
+from coset.state.join_memory import JoinTables
 from coset.state.objects import Reference
 from coset.state.read_model import ReadModel
 
@@ -88,7 +89,7 @@ def opened(environment: Path) -> tuple[list[Candidate], list[Sides], np.ndarray]
                 for reference, row in sorted(model.tables.items())
                 if reference in model.columns_of and reference not in copies
             ]  # fmt: skip
-            memory = JoinMemory(state.connection)
+            memory = JoinMemory(JoinTables.of(state))
             candidates, sides = judged_candidates(memory, tables, memory.columns(tables))
             background = Background(
                 profiles(state, "attribute"), profiles(state, "entity"), read_names(state), written_joins(state)

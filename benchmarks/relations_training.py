@@ -11,6 +11,7 @@ truth, so a true join that nobody declared counts as wrong: precision is a lower
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import pickle
@@ -92,11 +93,11 @@ def a_case(
 def candidates_of(connection: duckdb.DuckDBPyConnection, tables: list[JoinableTable]) -> list[Candidate]:
     """Every two columns that are compared; the tables stand in the order of their references."""
     memory = empty_memory()
-    with memory.connection:
+    with contextlib.closing(memory.tables):
         remember(memory, connection, tables)
         known = memory.columns(tables)
         variants = [variant for each in known.variants.values() for variant in each]
-        pair_key_sets(memory.connection, TableReader(connection, tables), variants)
+        pair_key_sets(memory.tables, TableReader(connection, tables), variants)
         lefts = [column for column in known.columns if column.number in known.variants]
         neighbours = Neighbours(tables, known, overlaps_of(memory, known, lefts))
         return [candidate for left in lefts for candidate in neighbours.candidates(neighbours.rights(left))]

@@ -66,7 +66,7 @@ def environment() -> Iterator[Environment]:
     with duckdb.connect() as connection:
         made = Environment(connection)
         yield made
-        made.memory.connection.close()
+        made.memory.tables.close()
 
 
 def codes(count: int, salt: str) -> list[str]:
@@ -204,8 +204,7 @@ def test_a_large_column_is_asked_for_the_keys_of_a_new_one(environment: Environm
 def test_of_keys_only_hashes_are_kept(environment: Environment):
     company(environment)
     [relation] = [each for each in environment.kept() if each.left[0].path == ("buyer",)]
-    names = [row[0] for row in environment.memory.connection.execute("SHOW TABLES").fetchall()]
-    text = "".join(str(environment.memory.connection.execute(f"FROM {name}").fetchall()) for name in names)
+    text = str(environment.memory.tables.contents())
     kept = {code for code in (*codes(80, "people"), *codes(80, "names")) if code in text}
     assert kept == set(relation.unmatched_right), "as examples, what finds no partner is shown"
 
@@ -214,7 +213,7 @@ def test_an_empty_memory_has_nothing_to_relate():
     memory: JoinMemory = empty_memory()
     with duckdb.connect() as connection:
         assert relate(memory, connection, []) == []
-    memory.connection.close()
+    memory.tables.close()
 
 
 def test_what_people_say_of_joins_wins(environment: Environment):

@@ -7,8 +7,6 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "coset"
 DOORS = {"connection", "_connection", "rows", "count"}
-JOIN_MEMORY = {"relations/joins/compared.py", "relations/joins/memory.py", "use_cases/comprehend.py"}
-"""The memory of join finding works in the state's file or in memory, by a connection that it is handed; none is added."""
 
 
 def sends_sql_to_a_state(file: Path) -> bool:
@@ -28,4 +26,4 @@ def test_no_other_package_sends_sql_to_the_state():
     assert len(files) > 200
     assert sends_sql_to_a_state(PACKAGE / "state" / "readings.py")
     past = sorted(str(file.relative_to(PACKAGE)) for file in files if sends_sql_to_a_state(file))
-    assert set(past) <= JOIN_MEMORY, past
+    assert past == []

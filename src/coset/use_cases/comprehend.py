@@ -55,6 +55,7 @@ from coset.state import EvidenceState
 from coset.state.evidence_state import RELATIONS_FOUND, family_row
 from coset.state.join_background import background_digest, profiles, store_proposed, written_joins
 from coset.state.join_background import read_names as read_names_of
+from coset.state.join_memory import JoinTables
 from coset.state.names import names_of
 from coset.state.objects import Relation
 from coset.state.read_model import ReadModel
@@ -275,7 +276,7 @@ def read_documents(run: Run) -> None:
     tables = run.tables
 
     def read_dictionaries() -> None:
-        named = holders_of_column_names(run.state.connection)
+        named = holders_of_column_names(JoinMemory(JoinTables.of(run.state)))
         dictionaries = [table for table in tables.readable if str(table.reference) in named]
         for table in dictionaries:
             tables.open(table)
@@ -332,7 +333,7 @@ def propose_joins(run: Run) -> None:
     said = repr(joins)
     if run.state.meta(RELATIONS_FOUND) is not None and (run.state.meta(JOINS_SAID) or "()") == said:
         return
-    state, memory, known_problems = run.state, JoinMemory(run.state.connection), len(run.problems)
+    state, memory, known_problems = run.state, JoinMemory(JoinTables.of(run.state)), len(run.problems)
     tables = run.tables
 
     def relate_tables() -> None:
@@ -361,7 +362,7 @@ def judge_joins(run: Run) -> None:
     tables = run.tables
 
     def believe_tables() -> None:
-        memory = JoinMemory(state.connection)
+        memory = JoinMemory(JoinTables.of(state))
         relations = believe(memory, tables.connection, _originals(run), background, tables.open, joins)
         changed = () if state.meta(JOINS_BELIEVED) is not None else [str(table.reference) for table in tables.readable]
         _keep_relations(run, relations, changed)
@@ -500,7 +501,7 @@ def _stored(run: Run, task: Examination, found: list[Examined]) -> list[Examined
         with state.transaction():
             stored = state.store_tables([each.evidence for each in found])
             facts = [(place, each.join_facts) for place, each in zip(places, found, strict=True) if place in stored]
-            JoinMemory(state.connection).store([(place, each) for place, each in facts if each is not None])
+            JoinMemory(JoinTables.of(state)).store([(place, each) for place, each in facts if each is not None])
     except duckdb.Error as error:
         if len(found) > 1:
             return [stored for each in found for stored in _stored(run, task, [each])]

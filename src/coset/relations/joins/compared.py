@@ -16,7 +16,6 @@ from coset.relations.joins.neighbours import MOST_RIGHTS, Kept, Right
 from coset.relations.joins.overlap import Overlap
 from coset.relations.joins.selection import Scored
 from coset.relations.joins.variants import Variant
-from coset.state.inserting import insert_rows
 
 
 def touched_lefts(
@@ -29,13 +28,8 @@ def touched_lefts(
     """The left columns whose candidates may not be what they were: their own table changed, or one of a right side did
     or is gone, or a changed column is now good enough."""
     references = [str(table.reference) for table in tables]
-    named = memory.connection.execute("SELECT DISTINCT unnest(right_tables) FROM join_lefts").fetchall()
-    not_as_before = {row[0] for row in named} - (set(references) - set(changed))
-    rows = memory.connection.execute(
-        "SELECT table_reference, position, list_has_any(right_tables, $1::VARCHAR[]), least, last_table, last_position "
-        "FROM join_lefts",
-        [list(not_as_before)],
-    ).fetchall()
+    not_as_before = memory.tables.tables_compared_with() - (set(references) - set(changed))
+    rows = memory.tables.last_rights(not_as_before)
     touched = {(reference, position) for reference, position, is_touched, *_ in rows if is_touched}
     lasts = {(row[0], row[1]): None if row[3] is None else (-row[3], row[4], row[5]) for row in rows}
     by_key_set: dict[int, list[JoinColumn]] = {}
@@ -62,11 +56,7 @@ def touched_lefts(
 def _overlapping(memory: JoinMemory, variants: Sequence[Variant]) -> list[tuple[int, float]]:
     """The key sets that share keys with a right side, each with how much of it that holds at most."""
     sets = [variant.key_set for variant in variants if variant.is_key_like]
-    return memory.connection.execute(
-        "SELECT left_set, max(found / looked_up) FROM join_overlaps "
-        "WHERE list_contains($1::BIGINT[], right_set) GROUP BY left_set",
-        [sets],
-    ).fetchall()
+    return memory.tables.overlapping(sets)
 
 
 def overlaps_of(
@@ -74,13 +64,8 @@ def overlaps_of(
 ) -> dict[int, list[tuple[int, int, int]]]:
     """For each key set of these columns the sets that it shares keys with."""
     sets = {variant.key_set for left in lefts for variant in known.variants[left.number]}
-    rows = memory.connection.execute(
-        "SELECT left_set, right_set, looked_up, found FROM join_overlaps "
-        "WHERE left_set IN (SELECT unnest($1::BIGINT[])) ORDER BY left_set, right_set",
-        [list(sets)],
-    ).fetchall()
     found: dict[int, list[tuple[int, int, int]]] = {}
-    for left, right, looked_up, held in rows:
+    for left, right, looked_up, held in memory.tables.overlaps(sets):
         found.setdefault(left, []).append((right, looked_up, held))
     return found
 
@@ -90,15 +75,10 @@ def kept_rights(
 ) -> dict[int, Kept]:
     """By the number of the left column, what is known of its right sides in tables that did not change."""
     numbers = {left.number for left in lefts}
-    wanted = [(place, column) for place, column in known.by_place.items() if column.number in numbers]
+    wanted = [place for place, column in known.by_place.items() if column.number in numbers]
     variants = _by_place(known)
-    rows = memory.connection.execute(
-        "SELECT * FROM join_lefts WHERE (table_reference, position) IN "
-        "(SELECT (unnest($1::VARCHAR[]), unnest($2::INTEGER[])))",
-        [[place[0] for place, _ in wanted], [place[1] for place, _ in wanted]],
-    ).fetchall()
     found: dict[int, Kept] = {}
-    for reference, position, *lists, least, last_table, last_position in rows:
+    for reference, position, *lists, least, last_table, last_position in memory.tables.lefts(wanted):
         left = known.by_place[reference, position]
         rights: list[Right] = []
         for table, right_position, place, right_place, looked_up, held, *names in zip(*lists, strict=True):
@@ -115,7 +95,7 @@ def likely_candidates(memory: JoinMemory, known: KnownColumns) -> list[Scored]:
     """The likely candidates of all columns, as they were found."""
     variants = _by_place(known)
     found: list[Scored] = []
-    for row in memory.connection.execute("SELECT * FROM join_candidates").fetchall():
+    for row in memory.tables.candidates():
         left, right = known.by_place.get((row[0], row[1])), known.by_place.get((row[3], row[4]))
         if left is None or right is None:
             continue
@@ -133,19 +113,11 @@ def store_compared(
     likely: Sequence[Scored],
 ) -> None:
     """Replace what is kept of these left columns."""
-    connection = memory.connection
-    for name in ("join_lefts", "join_candidates"):
-        connection.execute(
-            f"DELETE FROM {name} WHERE (table_reference, position) IN "
-            "(SELECT (unnest($1::VARCHAR[]), unnest($2::INTEGER[])))",
-            [[references[left.table] for left in lefts], [left.position for left in lefts]],
-        ).fetchall()
-    insert_rows(
-        connection,
-        "join_lefts",
+    memory.tables.replace_compared(
+        [(references[left.table], left.position) for left in lefts],
         [_left_row(references, left, rights[left.number]) for left in lefts if rights[left.number]],
+        [_candidate_row(references, each) for each in likely],
     )
-    insert_rows(connection, "join_candidates", [_candidate_row(references, each) for each in likely])
 
 
 def _left_row(references: Sequence[str], left: JoinColumn, rights: Sequence[Right]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from coset.relations.joins.overlap import Overlap, pair_key_sets
 from coset.relations.joins.reader import Opens, TableReader
 from coset.relations.joins.said import with_what_people_said
 from coset.relations.joins.selection import LEAST_LIKELY, Scored, choose, likeliest
-from coset.state.join_tables import FIRST_TABLES
+from coset.state.join_memory import JoinTables
 from coset.state.objects import Reference, Relation
 
 if TYPE_CHECKING:
@@ -59,16 +59,12 @@ def find_relations(
         remember(memory, connection, tables, progress)
         return relate(memory, connection, tables)
     finally:
-        memory.connection.close()
+        memory.tables.close()
 
 
 def empty_memory() -> JoinMemory:
     """A memory for one run."""
-    import duckdb
-
-    connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
-    connection.execute(FIRST_TABLES)
-    return JoinMemory(connection)
+    return JoinMemory(JoinTables.in_memory())
 
 
 def remember(
@@ -160,7 +156,7 @@ def _compare(memory: JoinMemory, reader: TableReader, known: KnownColumns, chang
     """Bring the likely candidates of the memory up to date: anew for each column that changed, or of whose best right
     sides one changed, is gone, or came in."""
     variants = [variant for each in known.variants.values() for variant in each]
-    everything = pair_key_sets(memory.connection, reader, variants)
+    everything = pair_key_sets(memory.tables, reader, variants)
     references = [str(table.reference) for table in reader.tables]
     lefts = [column for column in known.columns if column.number in known.variants and not column.is_names]
     kept: dict[int, Kept] = {}

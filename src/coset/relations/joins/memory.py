@@ -16,15 +16,12 @@ from coset.relations.joins.column_values import key_of
 from coset.relations.joins.facts import JoinFacts
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
 from coset.relations.joins.variants import Variant
-from coset.state.inserting import insert_rows
+from coset.state.join_memory import JoinTables
 
 if TYPE_CHECKING:
-    import duckdb
     import numpy as np
 
 LEAST_NAMES = 3
-OWNED = ("join_tables", "join_columns", "join_variants", "join_lefts", "join_candidates")
-"""The tables whose rows belong to one table of the environment."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,10 @@ class KnownColumns:
 
 
 class JoinMemory:
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self.connection = connection
+    """The facts of tables, in the tables of a state or in ones of its own."""
+
+    def __init__(self, tables: JoinTables) -> None:
+        self.tables = tables
 
     def store(self, facts: Sequence[tuple[str, JoinFacts]]) -> None:
         """Add what is known of tables, by their references; what was known of them must be forgotten first."""
@@ -56,42 +55,26 @@ class JoinMemory:
                     "is_held": key_set.is_held, "total": key_set.total, "hashes": key_set.hashes, "further": [],
                     "halvings": None,
                 }  # fmt: skip
-        for name, content in rows.items():
-            insert_rows(self.connection, name, content)
-        held = self.connection.execute(
-            "SELECT key_set FROM join_keys WHERE list_contains($1::BIGINT[], key_set)", [list(key_sets)]
-        ).fetchall()
-        for (digest,) in held:
-            del key_sets[digest]
-        insert_rows(self.connection, "join_keys", list(key_sets.values()))
+        self.tables.add(rows, key_sets)
 
     def forget(self, references: Sequence[str]) -> None:
         """Columns that were compared with those of a forgotten table are found by their `right_tables`."""
-        for name in OWNED:
-            self.connection.execute(
-                f"DELETE FROM {name} WHERE list_contains($1::VARCHAR[], table_reference)", [list(references)]
-            ).fetchall()
+        self.tables.forget(references)
 
     def changed(self) -> set[str]:
         """The tables that changed since relations were last found."""
-        rows = self.connection.execute("SELECT table_reference FROM join_tables WHERE NOT is_related").fetchall()
-        return {row[0] for row in rows}
+        return self.tables.changed()
 
     def related(self, references: Collection[str]) -> None:
         """Relations were found, of these tables. The others count as changed when they are next there."""
-        self.connection.execute(
-            "UPDATE join_tables SET is_related = NOT is_related "
-            "WHERE is_related <> (table_reference IN (SELECT unnest($1::VARCHAR[])))",
-            [list(references)],
-        ).fetchall()
+        self.tables.mark_related(references)
 
     def columns(self, tables: Sequence[JoinableTable]) -> KnownColumns:
         """The columns of the tables, which stand in the order of their references."""
         places = {str(table.reference): place for place, table in enumerate(tables)}
         columns: list[JoinColumn] = []
         by_place: dict[tuple[str, int], JoinColumn] = {}
-        rows = self.connection.execute("SELECT * FROM join_columns ORDER BY table_reference, position").fetchall()
-        for reference, position, name, type, is_names, kind, *counts in rows:
+        for reference, position, name, type, is_names, kind, *counts in self.tables.columns():
             if reference in places:
                 place = places[reference]
                 column = _column(
@@ -100,12 +83,7 @@ class JoinMemory:
                 by_place[reference, position] = column
                 columns.append(column)
         variants: dict[int, list[Variant]] = {}
-        rows = self.connection.execute(
-            "SELECT * EXCLUDE (numbers), len(numbers) FROM join_variants ORDER BY table_reference, position, place"
-        ).fetchall()
-        numbers = self.connection.sql(
-            "SELECT unnest(numbers) AS number FROM join_variants ORDER BY table_reference, position, place, number"
-        ).fetchnumpy()["number"]
+        rows, numbers = self.tables.variants()
         taken = 0
         for reference, position, *described, count in rows:
             owner = by_place.get((reference, position))
@@ -116,23 +94,17 @@ class JoinMemory:
         return KnownColumns(tuple(columns), variants, by_place)
 
 
-def holders_of_column_names(connection: duckdb.DuckDBPyConnection) -> set[str]:
+def holders_of_column_names(memory: JoinMemory) -> set[str]:
     """The tables that have a column of whose keys some are those of column names: dictionaries are among them."""
-    rows = connection.execute(
-        f"WITH names AS (SELECT DISTINCT hash({key_of('name')}) AS hash FROM columns), "
-        "holders AS (SELECT key_set FROM (SELECT key_set, unnest(hashes) AS hash FROM join_keys) "
-        f"WHERE hash IN (FROM names) GROUP BY key_set HAVING count(*) >= {LEAST_NAMES}) "
-        "SELECT DISTINCT table_reference FROM join_variants WHERE form = 'whole' AND key_set IN (FROM holders)"
-    ).fetchall()
-    return {row[0] for row in rows}
+    return memory.tables.holders_of_column_names(key_of("name"), LEAST_NAMES)
 
 
 class Tests:
     """Measurements of joins, kept while none of their tables changes."""
 
     def __init__(self, memory: JoinMemory, changed: Collection[str], present: Collection[str]) -> None:
-        self._connection = memory.connection
-        rows = self._connection.execute("SELECT key, table_references, result FROM join_tests").fetchall()
+        self._tables = memory.tables
+        rows = self._tables.tests()
         changed, present = set(changed), set(present)
         self._known: dict[str, str] = {
             key: result
@@ -155,17 +127,12 @@ class Tests:
         gone = [
             key for key in self._kept if not (key in self._known and (keep_others or key in self._used))
         ]  # fmt: skip
-        if gone:
-            self._connection.execute("DELETE FROM join_tests WHERE list_contains($1, key)", [gone]).fetchall()
-        insert_rows(
-            self._connection,
-            "join_tests",
-            [
-                {"key": key, "table_references": references, "result": result}
-                for key, (references, result) in self._used.items()
-                if key not in self._kept or key in gone
-            ],
-        )
+        added = [
+            {"key": key, "table_references": references, "result": result}
+            for key, (references, result) in self._used.items()
+            if key not in self._kept or key in gone
+        ]
+        self._tables.replace_tests(gone, added)
 
 
 def _column_row(reference: str, column: JoinColumn) -> dict[str, Any]:
