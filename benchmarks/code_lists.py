@@ -13,35 +13,33 @@ import re
 import sys
 from pathlib import Path
 
+from copies import Place, only_schemas, place_of
+
 from coset.environment.configuration import load_environment
 from coset.state import EvidenceState
 from coset.state.objects import CodeList
 
 
-def place_of(name: str) -> tuple[str, ...]:
-    return tuple(part for part in re.split(r"[./]", name.strip().lower()) if part not in ("", "main"))
-
-
 def main(environment_path: Path, truth_path: Path, listed: bool) -> None:
     environment = load_environment(environment_path / "coset.yaml")
     with EvidenceState.read(environment.state_folder) as state:
-        lists = state.code_lists()
+        lists, only = state.code_lists(), only_schemas(state)
     with truth_path.open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file, delimiter="\t") if row["code_list"]]
     right = outdated = named = 0
     for row in rows:
-        found = [each for each in lists if place_of(each.column) == place_of(row["column"])]
+        found = [each for each in lists if place_of(each.column, only) == place_of(row["column"])]
         table = place_of(row["code_list"].split(",")[0])
         told = f"{row['code_list']} {row.get('chosen_by') or ''}"
         domains = re.findall(r"=\s*'?([\w-]+)", told)
         current = [each for each in found if each.status == "current"]
-        is_right = bool(current) and is_it(current[0], table, domains)
+        is_right = bool(current) and is_it(current[0], table, domains, only)
         right += is_right
         wrong = row.get("outdated_lists") or row.get("outdated") or ""
         tables = {place_of(name) for name in re.findall(r"\b\w+(?:\.\w+)+", wrong)}
         named += len(tables)
         outdated += sum(
-            any(place_of(each.list) == one and each.status == "outdated" for each in found) for one in tables
+            any(place_of(each.list, only) == one and each.status == "outdated" for each in found) for one in tables
         )
         if listed and not is_right:
             shown = "; ".join(f"{each.list} {each.condition or ''} {each.confidence}" for each in current[:2])
@@ -51,9 +49,9 @@ def main(environment_path: Path, truth_path: Path, listed: bool) -> None:
           "have a list")  # fmt: skip
 
 
-def is_it(found: CodeList, table: tuple[str, ...], domains: list[str]) -> bool:
+def is_it(found: CodeList, table: Place, domains: list[str], only: set[Place]) -> bool:
     condition = (found.condition or "").lower()
-    return place_of(found.list) == table and all(f"'{domain.lower()}'" in condition for domain in domains)
+    return place_of(found.list, only) == table and all(f"'{domain.lower()}'" in condition for domain in domains)
 
 
 if __name__ == "__main__":

@@ -11,22 +11,35 @@ from __future__ import annotations
 import csv
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from coset.environment.configuration import load_environment
 from coset.state import EvidenceState
+from coset.state.tables import names_of_columns
 
 Place = tuple[str, ...]
 
 
-def place_of(name: str) -> Place:
-    return tuple(part for part in re.split(r"[./]", name.lower()) if part not in ("", "main"))
+def place_of(name: str, only: Collection[Place] = ()) -> Place:
+    """A name's parts, without a schema that is the only one of its source (`only`: source and schema)."""
+    parts = tuple(part for part in re.split(r"[./]", name.strip().lower()) if part not in ("", "main"))
+    return (parts[0], *parts[2:]) if len(parts) > 2 and parts[:2] in only else parts
+
+
+def only_schemas(state: EvidenceState) -> set[Place]:
+    """The sources that have a single schema, with it: a list of truths may leave it out."""
+    schemas: dict[str, set[str]] = {}
+    for reference in dict.fromkeys(table for table, _ in names_of_columns(state)):
+        source, *rest = reference.lower().split("/")
+        schemas.setdefault(source, set()).add(rest[0] if len(rest) > 1 else "")
+    return {(source, next(iter(found))) for source, found in schemas.items() if len(found) == 1}
 
 
 def main(environment_path: Path, truth_path: Path, live_path: Path | None, listed: bool) -> None:
     environment = load_environment(environment_path / "coset.yaml")
     with EvidenceState.read(environment.state_folder) as state:
-        copies = state.copies()
+        copies, only = state.copies(), only_schemas(state)
     with truth_path.open(encoding="utf-8") as file:
         truth = {place_of(row["table"]): row for row in csv.DictReader(file, delimiter="\t")}
     live: set[Place] | None = None
@@ -36,7 +49,7 @@ def main(environment_path: Path, truth_path: Path, live_path: Path | None, liste
             live = {place_of(row["table"]) for row in rows if row["kind"] == "real"}
     found = {}
     for copy in copies:
-        place = place_of(copy.table)
+        place = place_of(copy.table, only)
         pattern = re.compile(re.escape("/".join(place)).replace(r"\{\}", ".+"))
         members = [each for each in truth if "{}" in copy.table and pattern.fullmatch("/".join(each))]
         for each in members or [place]:
@@ -44,7 +57,7 @@ def main(environment_path: Path, truth_path: Path, live_path: Path | None, liste
     hits = [place for place in truth if place in found]
     wrong = [place for place in found if place not in truth and (live is None or place in live)]
     with_original = [place for place in hits if truth[place]["copy_of"]]
-    right = [place for place in with_original if is_right(found[place].original, truth[place]["copy_of"], truth)]
+    right = [place for place in with_original if is_right(found[place].original, truth[place]["copy_of"], truth, only)]
     kinds = sum(found[place].kind == truth[place]["kind"] for place in hits)
     whole = sum(bool(row["copy_of"]) for row in truth.values())
     print(
@@ -61,11 +74,11 @@ def main(environment_path: Path, truth_path: Path, live_path: Path | None, liste
                 print("other original", ".".join(place), row["copy_of"], found[place].original, sep="\t")
 
 
-def is_right(found: str | None, wanted: str, truth: dict[Place, dict[str, str]]) -> bool:
+def is_right(found: str | None, wanted: str, truth: dict[Place, dict[str, str]], only: Collection[Place]) -> bool:
     seen: set[Place] = set()
     place = place_of(wanted)
     while found is not None and place not in seen:
-        pattern = re.escape("/".join(place_of(found))).replace(r"\{\}", ".+")
+        pattern = re.escape("/".join(place_of(found, only))).replace(r"\{\}", ".+")
         if re.fullmatch(pattern, "/".join(place)):
             return True
         seen.add(place)
