@@ -10,7 +10,8 @@ import pytest
 from coset.environment.corrections import CodeList as SaidCodeList
 from coset.environment.source import Column
 from coset.evidence.reading import JoinableTable
-from coset.relations.code_lists.find import CodeColumn, find_code_lists
+from coset.relations.code_lists.agreement import CodeColumn
+from coset.relations.code_lists.find import find_code_lists
 from coset.relations.code_lists.lists import ListPart, parts_of
 from coset.relations.code_lists.stage import overruled
 from coset.state.objects import CodeList, Reference

@@ -1,8 +1,8 @@
 """Which list decodes which column: current lists, and those that are outdated though they stand nearer.
 
 In: columns with all their values, and the parts of lists. Out: `CodeList`s. Values propose a list (it has nearly all
-codes that the column holds); the names of column and domain, and how telling the codes are, judge. Of several lists
-that decode a column the one that is kept up to date is current, the others are outdated.
+codes that the column holds); the names of column and domain, what documents say, and how telling the codes are, judge.
+Of several lists that decode a column the one that is kept up to date is current, the others are outdated.
 """
 
 from __future__ import annotations
@@ -10,28 +10,34 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from coset.environment.copy_names import name_hints
+from coset.relations.code_lists.agreement import CodeColumn, Said, agreement_of
 from coset.relations.code_lists.lists import ListPart
-from coset.relations.joins.names import KEY_WORDS, bare_name, column_names_table, columns_agree, table_prefix
 from coset.state.objects import CodeList
 
 LEAST_HELD, LEAST_NAME = 0.8, 0.6
-_CODE_ENDS = ("code", "cod", "cd", "typ", "type", "kz")
+STILL_HELD = 0.2
+"""An outdated list may lack the codes that came later, as long as it has so many of the column's rows."""
+_CODED = re.compile(
+    r"status|state\b|type|kind|code|class|categor|reason|cause|method|group|flag|priority|level", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
-class CodeColumn:
-    """A column that may hold codes, with its values and how many rows have each."""
+class ListStanding:
+    """What is known of lists beside their rows."""
 
-    reference: str
-    table: str
-    name: str
-    siblings: tuple[str, ...]
-    """The names of all columns of its table."""
-    table_reference: str
-    counts: Mapping[str, int]
+    copies: Collection[str] = ()
+    retired: Collection[str] = ()
+    """Tables that documents call outdated; lists of these and of copies are outdated."""
+    named: Collection[str] = ()
+    """Tables that documents speak of."""
+    said: Mapping[str, Sequence[Said]] = field(default_factory=dict)
+    """The sentences that name each table."""
+    joined: Collection[tuple[str, str]] = ()
+    """Pairs of a column and the code column of a list that are known to join."""
 
 
 @dataclass(frozen=True)
@@ -43,86 +49,100 @@ class _Match:
     """The share of the list's codes that the column has."""
     name: float
 
+    @property
+    def place(self) -> tuple[str, tuple[str, ...], str]:
+        return str(self.part.table.reference), self.part.domain, self.part.code_column
+
 
 def find_code_lists(
-    columns: Sequence[CodeColumn],
-    parts: Sequence[ListPart],
-    *,
-    copies: Collection[str] = (),
-    retired: Collection[str] = (),
-    named: Collection[str] = (),
-    joined: Collection[tuple[str, str]] = (),
+    columns: Sequence[CodeColumn], parts: Sequence[ListPart], standing: ListStanding | None = None
 ) -> list[CodeList]:
-    """`copies` and `retired`: tables whose lists are outdated; `named`: those that documents speak of; `joined`: pairs
-    of a column and the code column of a list that are known to join."""
+    known = standing or ListStanding()
     holders: dict[str, set[int]] = defaultdict(set)
+    own: dict[str, list[ListPart]] = defaultdict(list)
     for place, part in enumerate(parts):
+        own[f"{part.table.reference}.{part.code_column}"].append(part)
         for code in part.labels:
-            holders[_plain(code)].add(place)
+            holders[plain(code)].add(place)
     found: list[CodeList] = []
     for column in columns:
         counted: dict[int, int] = defaultdict(int)
         for value, count in column.counts.items():
-            for place in holders.get(_plain(value), ()):
+            for place in holders.get(plain(value), ()):
                 counted[place] += count
         total = sum(column.counts.values())
         matches = [
-            _match(column, parts[place], count / total)
+            _match(column, parts[place], count / total, known)
             for place, count in counted.items()
-            if count >= LEAST_HELD * total and str(parts[place].table.reference) != column.table_reference
+            if count >= STILL_HELD * total and str(parts[place].table.reference) != column.table_reference
         ]
-        found += _chosen(column, matches, copies, retired, named, joined)
+        found += _chosen(column, matches, own.get(column.reference, ()), known)
     return found
 
 
-def _match(column: CodeColumn, part: ListPart, held: float) -> _Match:
-    codes = {_plain(code) for code in part.labels}
-    used = len(codes & {_plain(value) for value in column.counts}) / max(1, len(codes))
-    return _Match(part, held, used, domain_agreement(column, part))
+def _match(column: CodeColumn, part: ListPart, held: float, standing: ListStanding) -> _Match:
+    codes = {plain(code) for code in part.labels}
+    used = len(codes & {plain(value) for value in column.counts}) / max(1, len(codes))
+    said = standing.said.get(str(part.table.reference), ())
+    return _Match(part, held, used, agreement_of(column, part, said))
+
+
+def _freshness(match: _Match, standing: ListStanding) -> tuple[float, bool, float, str]:
+    """How much speaks for a list being the one that is kept up to date."""
+    part, reference = match.part, str(match.part.table.reference)
+    hints = name_hints(part.table.reference.table or "", schema=part.table.reference.schema)
+    score = (
+        2.0 * part.is_open
+        - 3.0 * (reference in standing.copies or reference in standing.retired)
+        + 1.5 * part.has_validity
+        + 1.0 * (reference not in standing.retired and _is_spoken_of(part, standing))
+        - 1.0 * bool(hints.kinds & {"superseded", "archive", "backup", "test", "year copy"})
+        + 2.0 * match.held
+        + 1.5 * match.name
+        + 0.5 * match.used
+    )
+    return round(score, 2), bool(part.domain), match.held, reference
+
+
+def _is_spoken_of(part: ListPart, standing: ListStanding) -> bool:
+    """A sentence that names domains of a list speaks of these; one that names none speaks of all."""
+    reference = str(part.table.reference)
+    if part.domain and (said := standing.said.get(reference)):
+        return any(not each.domains or part.domain in each.domains for each in said)
+    return reference in standing.named
 
 
 def _chosen(
-    column: CodeColumn,
-    matches: Sequence[_Match],
-    copies: Collection[str],
-    retired: Collection[str],
-    named: Collection[str],
-    joined: Collection[tuple[str, str]],
+    column: CodeColumn, matches: Sequence[_Match], own: Sequence[ListPart], standing: ListStanding
 ) -> list[CodeList]:
-    believed = [each for each in matches if _is_believed(column, each, matches, joined)]
+    whole = [each for each in matches if each.held >= LEAST_HELD]
+    believed = [each for each in whole if _is_believed(column, each, whole, standing)]
     if not believed:
         return []
-
-    def freshness(match: _Match) -> tuple[float, bool, float, str]:
-        reference = str(match.part.table.reference)
-        hints = name_hints(match.part.table.reference.table or "", schema=match.part.table.reference.schema)
-        score = (
-            2.0 * match.part.is_open
-            - 3.0 * (reference in copies or reference in retired)
-            + 1.5 * match.part.has_validity
-            + 1.0 * (reference in named and reference not in retired)
-            - 1.0 * bool(hints.kinds & {"superseded", "archive", "backup", "test", "year copy"})
-            + 2.0 * match.held
-            + 1.5 * match.name
-            + 0.5 * match.used
-        )
-        return round(score, 2), bool(match.part.domain), match.held, reference
-
-    first = max(believed, key=freshness)
-    current = (str(first.part.table.reference), first.part.domain)
+    ordered = sorted(believed, key=lambda match: _freshness(match, standing), reverse=True)
+    first = ordered[0]
+    if own and _freshness(first, standing) <= max(
+        _freshness(_Match(part, 1.0, 1.0, first.name), standing) for part in own
+    ):
+        return []  # The code of a list that is newer than what could explain it.
     result: list[CodeList] = []
-    for match in sorted(believed, key=freshness, reverse=True):
-        part = match.part
-        reference = str(part.table.reference)
-        is_current = (reference, part.domain) == current and part.is_open
-        same_thing = is_current or match.name >= LEAST_NAME or _labels_alike(first.part, part)
-        if not same_thing:
-            continue
+    current = [each for each in ordered if each.place == first.place and each.part.is_open]
+    outdated = [
+        each
+        for each in sorted(matches, key=lambda match: _freshness(match, standing), reverse=True)
+        if each not in current and _is_version(column, each, first)
+    ]
+    for match in (*current, *outdated):
+        part, reference, is_current = match.part, str(match.part.table.reference), match in current
         reasons = [f"{match.held:.0%} of the rows have one of its {len(part.labels)} codes"]
         if match.name >= LEAST_NAME and part.domain:
-            reasons.append(f"the column is called after {', '.join(part.domain)}")
+            called = f" ({part.title})" if part.title else ""
+            reasons.append(f"the column is called after {', '.join(part.domain)}{called}")
+        if part.overlaps:
+            reasons.append(f"{part.overlaps} of its codes have several labels in force at once: the latest is taken")
         if not is_current:
-            reasons.append("its rows ended" if not part.is_open else f"{current[0]} is kept up to date")
+            ended = not part.is_open
+            reasons.append("its rows ended" if ended else f"{first.part.table.reference} is kept up to date")
         confidence = min(0.99, 0.35 + 0.3 * match.held + 0.25 * match.name + 0.1 * match.used)
         result.append(
             CodeList(
@@ -133,12 +153,28 @@ def _chosen(
     return result
 
 
-def _is_believed(
-    column: CodeColumn, match: _Match, matches: Sequence[_Match], joined: Collection[tuple[str, str]]
-) -> bool:
+def _is_version(column: CodeColumn, match: _Match, first: _Match) -> bool:
+    """Whether a list explains the same thing as the current one: the same domain, the same labels for the same codes,
+    or a list of its own that stands in the column's source and is called after the column."""
+    one, other = first.part, match.part
+    if one.domain and other.domain:
+        return _domain_name(one.domain) == _domain_name(other.domain) or (
+            one.table is not other.table and _labels_alike(one, other)
+        )
+    if _labels_alike(one, other):
+        return True
+    near = str(other.table.reference).split("/")[0] == column.reference.split("/")[0]
+    return near and not other.domain and match.name >= 0.8
+
+
+def _domain_name(domain: tuple[str, ...]) -> str:
+    return re.sub(r"[^a-z0-9]", "", "".join(domain).lower())
+
+
+def _is_believed(column: CodeColumn, match: _Match, matches: Sequence[_Match], standing: ListStanding) -> bool:
     """Names agree; or the codes are telling and no other domain has them all; or the two columns are known to join."""
     code = f"{match.part.table.reference}.{match.part.code_column}"
-    if (column.reference, code) in joined and match.held >= 0.9:
+    if (column.reference, code) in standing.joined and match.held >= 0.9:
         return True
     if match.name >= LEAST_NAME:
         return match.held >= 0.95 or match.name >= 0.8
@@ -146,82 +182,38 @@ def _is_believed(
     fits = len(column.counts) >= 4 and match.held >= 0.99 and match.used >= 0.7 and bool(match.part.domain)
     if fits and {each.part.domain for each in whole if each.used >= 0.7} == {match.part.domain}:
         return True
-    telling = sum(any(letter.isalpha() for letter in value) for value in column.counts)
     near = str(match.part.table.reference).split("/")[0] == column.reference.split("/")[0]
-    if telling < 3 or match.held < 0.99 or match.used < 0.3:
-        return False
-    long = all(len(value) >= 2 for value in column.counts)
     alone = {(str(each.part.table.reference), each.part.domain) for each in whole}
-    return long or (near and match.used >= 0.5 and len(alone) == 1)
+    if match.held < 0.99 or match.used < 0.3:
+        return False
+    if near and len(alone) == 1 and _is_sparse(column) and _CODED.search(f"{column.name} {column.reading}"):
+        return True
+    telling = sum(any(letter.isalpha() for letter in value) for value in column.counts)
+    long = all(len(value) >= 2 for value in column.counts)
+    return telling >= 3 and (long or (near and match.used >= 0.5 and len(alone) == 1))
+
+
+def _is_sparse(column: CodeColumn) -> bool:
+    """Numbers far apart, at least three: they do not stand in a list by chance."""
+    held = sorted({int(value) for value in column.counts if re.fullmatch(r"\d{2,9}", value)})
+    return len(held) >= 3 and len(held) == len(column.counts) and held[-1] - held[0] >= 8 * len(held)
 
 
 def _labels_alike(one: ListPart, other: ListPart) -> bool:
     """Whether two lists explain mostly the same codes: an old and a new version of one list do."""
-    codes = {_plain(code) for code in one.labels} & {_plain(code) for code in other.labels}
     labels, others = _by_plain(one), _by_plain(other)
+    codes = labels.keys() & others.keys()
     same = sum(labels[code].lower() == others[code].lower() for code in codes)
-    return bool(codes) and same >= 0.3 * len(codes)
+    return bool(codes) and same >= 0.3 * len(codes) and len(codes) >= 0.4 * min(len(labels), len(others))
 
 
 def _by_plain(part: ListPart) -> dict[str, str]:
-    return {_plain(code): label for code, label in part.labels.items()}
+    return {plain(code): label for code, label in part.labels.items()}
 
 
-def _plain(code: str) -> str:
+def plain(code: str) -> str:
     """A code without what engines add: 4, 04 and 4.0 are one."""
     text = code.strip().lower()
     if re.fullmatch(r"\d+([.]0+)?", text):
         return text.split(".")[0].lstrip("0") or "0"
     return text
-
-
-def domain_agreement(column: CodeColumn, part: ListPart) -> float:
-    """How well a column's name agrees with a domain's (or, of a list without domains, with the table's and its code's):
-    `ORPRTY` of ORDMST with PRIORTY, `sts_cd` of ord_hdr with ORDSTS."""
-    bare_column = bare_name(column.name, table_prefix(column.siblings))
-    bare = _core(bare_column)
-    whole = _core(column.name)
-    if not whole:
-        return 0.0
-    if not part.domain:
-        siblings = tuple(each.name for each in part.table.columns)
-        list_name, code = part.table.reference.table or "", part.code_column
-        return max(
-            columns_agree(column.name, code),
-            columns_agree(bare_column, bare_name(code, table_prefix(siblings))),
-            column_names_table(column.name, list_name, code),
-        )
-    targets = [*part.domain, "".join(part.domain)]
-    near = re.sub(r"[^a-z0-9]", "", column.table.lower()) + whole
-    best = 0.0
-    for target in targets:
-        plain = re.sub(r"[^a-z0-9]", "", target.lower())
-        if len(plain) < 2:
-            continue
-        for name in {bare, whole}:
-            if len(name) < 2:
-                continue
-            own = _common(plain, name) / len(name)
-            back = _common(plain, near) / len(plain)
-            best = max(best, 0.6 * own + 0.4 * back if own >= 0.75 else 0.0)
-    return best
-
-
-def _core(name: str) -> str:
-    """A column's name without what says that it is a code."""
-    kept = [word for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name) if word.lower() not in KEY_WORDS]
-    text = "".join(kept).lower()
-    for end in _CODE_ENDS:
-        if text.endswith(end) and len(text) >= len(end) + 2:
-            return text[: -len(end)]
-    return text
-
-
-def _common(one: str, other: str) -> int:
-    """The length of the longest text that both hold with letters left out."""
-    row = [0] * (len(other) + 1)
-    for letter in one:
-        before = 0
-        for place, each in enumerate(other, start=1):
-            before, row[place] = row[place], before + 1 if letter == each else max(row[place], row[place - 1])
-    return row[-1]

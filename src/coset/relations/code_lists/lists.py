@@ -22,8 +22,8 @@ from coset.sql_text import identifier, literal
 if TYPE_CHECKING:
     import duckdb
 
-MOST_ROWS, MOST_COLUMNS = 20_000, 24
-_READ = ("text", "enum", "integer", "date", "timestamp", "decimal")
+MOST_ROWS, MOST_COLUMNS, MOST_KEYS = 20_000, 24, 2
+_READ = ("text", "enum", "integer", "date", "timestamp", "decimal", "boolean")
 COMPLETE = 0.8
 SHORT_CODE = 12
 LONGEST_CODE, MOST_DOMAINS = 24, 2_000
@@ -36,7 +36,19 @@ _END = re.compile(r"to$|to_|_to|end|until|till|fin|bis|hasta|al$|todt|expd|thru"
 _LABEL = re.compile(
     r"name|nam$|nm$|label|lbl|text|txt|desc|dsc|title|meaning|libell|bez|descri|denom|wording|dl01|lang", re.IGNORECASE
 )
+_IN_USE = re.compile(
+    r"activ|attiv|aktiv|actif|valid|enabled|current|in_?use|gueltig|vigent|abilitat|habilitad", re.IGNORECASE
+)
+_OUT_OF_USE = re.compile(
+    r"inactiv|inattiv|inaktiv|deleted|del_?fl|obsolet|disabled|retired|closed|annul|eliminat|geloescht|gesperrt|supprim",
+    re.IGNORECASE,
+)
+_YES, _NO = (
+    frozenset(("1", "y", "yes", "true", "t", "j", "ja", "o", "oui", "s", "si", "x", "a")),
+    frozenset(("0", "n", "no", "false", "f", "nein", "non", "-", "i")),
+)
 _DOMAIN = re.compile(r"dom|type|typ$|cat|class|group|grp|list|table|kind|object|set$|section", re.IGNORECASE)
+_DATE = re.compile(r"(1[89]|2\d|9\d)\d\d-?[01]\d-?[0-3]\d")
 _CODE = re.compile(r"code|cod|cd$|cd_|val|key|ky|id$|no$|nr$|abbr|short|kuerzel|sigle", re.IGNORECASE)
 
 
@@ -54,6 +66,10 @@ class ListPart:
     """Whether these are the codes in force; False for those that ended."""
     has_validity: bool
     labels: dict[str, str] = field(hash=False, compare=False)
+    overlaps: int = 0
+    """How many codes have several labels in force at once; the one that began last is taken."""
+    title: str = ""
+    """What the domain is called in words, where a list of domains says so."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +80,8 @@ class _Columns:
     language: str | None
     begin: str | None
     end: str | None
+    flag: str | None = None
+    """The column that says whether a row is in use."""
 
 
 def may_be_list(table: JoinableTable) -> bool:
@@ -90,16 +108,61 @@ def parts_of(connection: duckdb.DuckDBPyConnection, table: JoinableTable) -> lis
     found = _columns_of(values, {name: kinds[name] for name in names})
     if not found:
         return []
-    parts = list(_parts(table, found, values))
-    # Codes that happen to be unique in the whole list still belong to domains, where a column names these.
-    if not found.domain and (domain := _domain_beside(found, values)):
-        parts += _parts(table, replace(found, domain=(domain,)), values)
+    parts: list[ListPart] = []
+    for each in _variants(found, values, kinds):
+        parts += _parts(table, each, values)
+        # Codes that happen to be unique in the whole list still belong to domains, where a column names these.
+        if not each.domain and (domain := _domain_beside(each, values)):
+            parts += _parts(table, replace(each, domain=(domain,)), values)
     return parts
+
+
+def with_titles(parts: Sequence[ListPart]) -> list[ListPart]:
+    """Parts with what their domains are called, where another table of the source lists the domains: system 40 and
+    type CM are `Cost methods` there."""
+    titles: dict[tuple[str, ...], set[str]] = {}
+    for part in parts:
+        for code, label in part.labels.items():
+            place = part.table.reference.source, *part.domain, code
+            titles.setdefault(tuple(map(str.lower, place)), set()).add(label)
+    result = []
+    for part in parts:
+        place = tuple(map(str.lower, (part.table.reference.source, *part.domain)))
+        known = titles.get(place, set()) if part.domain else set()
+        result.append(replace(part, title=next(iter(known))) if len(known) == 1 else part)
+    return result
+
+
+def _variants(found: _Columns, values: dict[str, list[str | None]], kinds: dict[str, ColumnKind]) -> Iterator[_Columns]:
+    """A list as it was read; once more for each further key by which its rows are referred to (a made-up id beside the
+    code), and for each further column with labels in another language (`title_fr` beside `title_en`)."""
+    yield found
+    taken = {found.code, found.label, found.language, found.begin, found.end, found.flag, *found.domain}
+    keys = [
+        name
+        for name in values
+        if name not in taken and _are_codes(values[name]) and _is_key(values, (name,)) and not _are_dates(values[name])
+    ]
+    words = [name for name in keys if kinds[name] in ("text", "enum") and _LABEL.search(name)]
+    for code in [name for name in keys if name not in words][:MOST_KEYS]:
+        yield replace(found, code=code, domain=())
+    stem, language = _without_language(found.label)
+    if language is None:
+        return
+    for name, held in values.items():
+        if name not in taken and _without_language(name)[0] == stem and _are_labels(held):
+            yield replace(found, label=name)
+
+
+def _without_language(name: str) -> tuple[str, str | None]:
+    """`title_fr` as `title` and `fr`."""
+    stem, _, end = name.replace(NESTED, "_").rpartition("_")
+    return (stem, end.lower()) if stem and len(end) == 2 and end.lower() in LANGUAGES else (name, None)
 
 
 def _domain_beside(columns: _Columns, values: dict[str, list[str | None]]) -> str | None:
     for name, held in values.items():
-        if name in (columns.code, columns.label, columns.language, columns.begin, columns.end):
+        if name in (columns.code, columns.label, columns.language, columns.begin, columns.end, columns.flag):
             continue
         if _DOMAIN.search(name) and _may_be_domain(held):
             return name
@@ -116,7 +179,8 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
         begin, end = sorted(dates, key=lambda name: max(_present(values[name])))
     elif begin is None and end is not None:
         begin = next((name for name in dates if name != end), None)
-    rest = [name for name in values if name not in (language, begin, end) and name not in dates]
+    flag = next((name for name in values if name != language and _says_use(name, values[name])), None)
+    rest = [name for name in values if name not in (language, begin, end, flag) and name not in dates]
     labels = sorted(
         (name for name in rest if kinds[name] in ("text", "enum") and _are_labels(values[name])),
         key=lambda name: (not _LABEL.search(name), -_mean_length(values[name])),
@@ -133,7 +197,7 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
     for code in codes:
         if best is not None and _mean_length(values[code]) > SHORT_CODE:
             break
-        further = [name for name in (language, begin) if name]
+        further = [name for name in (language, begin, flag) if name]
         domains = [
             name
             for name in rest
@@ -151,7 +215,7 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
                 longer = sum(_mean_length(values[name]) >= _mean_length(values[code]) for name in domain)
                 rank = size, -before - longer, not _CODE.search(bare_name(code, prefix)), order.index(code)
                 if best is None or rank < best[0]:
-                    best = rank, _Columns(code, label, domain, language, begin, end)
+                    best = rank, _Columns(code, label, domain, language, begin, end, flag)
             if best is not None and best[0][0] <= size:
                 break
     if best is None:
@@ -171,10 +235,10 @@ def _may_be_domain(values: Sequence[str | None]) -> bool:
 def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str | None]]) -> Iterator[ListPart]:
     count = len(values[columns.code])
     groups: _Groups = {}
-    ends = values[columns.end] if columns.end else [None] * count
-    is_open = [_is_open(end) for end in ends]
-    has_validity = columns.end is not None and any(is_open) and not all(is_open)
-    label_column, inner = columns.label.replace(NESTED, "."), columns.label.split(NESTED)[-1].lower()
+    begins: dict[tuple[object, ...], str] = {}
+    overlaps: dict[tuple[str, ...], set[str]] = {}
+    is_open, in_force_is = _validity(columns, values)
+    has_validity = in_force_is is not None
     for row in range(count):
         code, label = values[columns.code][row], values[columns.label][row]
         if not code or not label:
@@ -182,19 +246,56 @@ def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str |
         domain = tuple(str(values[name][row]) for name in columns.domain)
         language = values[columns.language][row] if columns.language else None
         key = domain, language, is_open[row] or not has_validity
-        groups.setdefault(key, {})[code] = label
+        begin = str(values[columns.begin][row] or "") if columns.begin else ""
+        known = groups.setdefault(key, {})
+        if code in known and known[code] != label and key[2]:
+            overlaps.setdefault(domain, set()).add(code)
+        if code not in known or begin >= begins[(*key, code)]:
+            known[code], begins[(*key, code)] = label, begin
     groups = _with_languages_together(groups)
+    label_column, inner = columns.label.replace(NESTED, "."), columns.label.split(NESTED)[-1].lower()
+    said = _without_language(columns.label)[1]
     for (domain, language, in_force), labels in groups.items():
         tests = [f"{access(name)} = {literal(value)}" for name, value in zip(columns.domain, domain, strict=True)]
         if columns.language and language:
             tests.append(f"{identifier(columns.language)} = {literal(language)}")
-        if has_validity and columns.end:
-            tests.append(_in_force(columns.end) if in_force else f"NOT {_in_force(columns.end)}")
-        if language is None and NESTED in columns.label and inner in LANGUAGES:
-            language = inner
+        if in_force_is:
+            tests.append(in_force_is if in_force else f"NOT {in_force_is}")
+        if language is None:
+            language = inner if NESTED in columns.label and inner in LANGUAGES else said
         condition = " AND ".join(tests) or None
-        code_column = columns.code.replace(NESTED, ".")
-        yield ListPart(table, code_column, label_column, domain, condition, language, in_force, has_validity, labels)
+        yield ListPart(
+            table, columns.code.replace(NESTED, "."), label_column, domain, condition, language, in_force, has_validity,
+            labels, len(overlaps.get(domain, ())) if in_force else 0,
+        )  # fmt: skip
+
+
+def _validity(columns: _Columns, values: dict[str, list[str | None]]) -> tuple[list[bool], str | None]:
+    """Which rows are in force, and the SQL that chooses them; None where all are, or nothing says so."""
+    count = len(values[columns.code])
+    if columns.end:
+        ends = values[columns.end]
+        # Where every row ends some day, the last ones are those in force.
+        last = max((_year_first(end) for end in ends if end), default="")
+        far = "2090" if any(_is_open(end, "2090") for end in ends) else last
+        is_open = [_is_open(end, far) for end in ends]
+        if any(is_open) and not all(is_open):
+            return is_open, _in_force(columns.end, far, european=any(_EUROPEAN.match(end) for end in ends if end))
+    if columns.flag:
+        held = sorted({value for value in values[columns.flag] if value is not None})
+        chosen = [value for value in held if (value.lower() in _YES) is not bool(_OUT_OF_USE.search(columns.flag))]
+        if chosen and len(chosen) < len(held):
+            listed = ", ".join(literal(value) for value in chosen)
+            test = f"(CAST({access(columns.flag)} AS VARCHAR) IN ({listed}))"
+            return [value in chosen for value in values[columns.flag]], test
+    return [True] * count, None
+
+
+def _says_use(name: str, values: Sequence[str | None]) -> bool:
+    """Whether a column says yes or no to a row being in use."""
+    held = {value.lower() for value in _present(values)}
+    named = _OUT_OF_USE.search(name) or _IN_USE.search(name)
+    return bool(named) and len(held) == 2 and bool(held & _YES) and bool(held & _NO)
 
 
 _Groups = dict[tuple[tuple[str, ...], str | None, bool], dict[str, str]]
@@ -217,13 +318,24 @@ def _with_languages_together(groups: _Groups) -> _Groups:
     }
 
 
-def _in_force(end: str) -> str:
-    name = identifier(end)
-    return f"({name} IS NULL OR CAST({name} AS VARCHAR) = '' OR CAST({name} AS VARCHAR) >= '2090')"
+_EUROPEAN = re.compile(r"[0-3]?\d[./-][01]?\d[./-]((?:1[89]|2\d|9\d)\d\d)")
+_NO_DATE = ("", "0", "00000000")
 
 
-def _is_open(end: str | None) -> bool:
-    return end is None or end == "" or end >= "2090"
+def _in_force(end: str, far: str, *, european: bool) -> str:
+    text = f"CAST({access(end)} AS VARCHAR)"
+    empty = f"{access(end)} IS NULL OR {text} IN ('', '0', '00000000')"
+    return f"({empty} OR {f'right({text}, 4)' if european else text} >= {literal(far[:4] if european else far)})"
+
+
+def _is_open(end: str | None, far: str) -> bool:
+    return end is None or end in _NO_DATE or _year_first(end) >= far
+
+
+def _year_first(date: str) -> str:
+    """A date as it is compared: by its year, where that stands last."""
+    found = _EUROPEAN.match(date)
+    return found[1] if found else date
 
 
 def _present(values: Sequence[str | None]) -> list[str]:
@@ -237,7 +349,8 @@ def _are_languages(values: Sequence[str | None]) -> bool:
 
 def _are_dates(values: Sequence[str | None]) -> bool:
     found = _present(values)
-    return bool(found) and all(re.match(r"(1[89]|2\d|9\d)\d\d-?[01]\d-?[0-3]\d", value) for value in found)
+    dated = [value for value in found if value not in _NO_DATE and value != "99999999"]
+    return bool(dated) and all(_DATE.match(value) or _EUROPEAN.match(value) for value in dated)
 
 
 def _are_labels(values: Sequence[str | None]) -> bool:

@@ -6,20 +6,23 @@ In: the environment, its state, and tables that can be read. Out: the state's `c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
 from coset.evidence.reading import JoinableTable
-from coset.relations.code_lists.find import CodeColumn, find_code_lists
-from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of
+from coset.relations.code_lists.agreement import CodeColumn
+from coset.relations.code_lists.documents import said_of_lists
+from coset.relations.code_lists.find import ListStanding, find_code_lists, plain
+from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of, with_titles
 from coset.relations.copies.row_overlap import PassingOver
-from coset.relations.copies.stage import copies_digest, copies_with_originals, standing_of
+from coset.relations.copies.stage import copies_digest, copies_with_originals, standing_of, texts_in_force
 from coset.state.objects import CodeList
 from coset.state.read_model import ReadModel
+from coset.state.readings import ReadingStore
 from coset.state.said import corrections_in_force
-from coset.state.tables import few_valued_columns, names_of_columns
+from coset.state.tables import PathRow, few_valued_columns, names_of_columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 SURE_JOIN = 0.6
 MOST_VALUES = 300
 """A column of more distinct values is decoded by a join, not by a list."""
+PLACES_READ = 2_000
+"""So many places inside nested columns are looked at, of those whose examples stand in a list."""
 
 
 def find_and_store_code_lists(
@@ -50,24 +55,71 @@ def find_and_store_code_lists(
                 opens(table)
             with passing_over(str(table.reference)):
                 parts += parts_of(connection, table)
+    parts = with_titles(parts)
     relations = ReadModel(state).relations
     joined = {(row.left_columns[0], row.right_columns[0]) for row in relations if row.confidence >= SURE_JOIN}
-    found = find_code_lists(
-        code_columns(state, copies), parts, copies=copies, retired=set(standing.retired), named=standing.named,
-        joined=joined,
+    readings = {each.reference: each.name for each in ReadingStore(state).all(best=True)}
+    columns = code_columns(state, copies, readings)
+
+    def opened(table: JoinableTable) -> JoinableTable:
+        if opens:
+            opens(table)
+        return table
+
+    by_reference = {str(table.reference): table for table in tables}
+    for path in _places_with_codes(state, copies, parts):
+        if (table := by_reference.get(path.table_reference)) is not None and not table.members:
+            with passing_over(path.table_reference):
+                columns += _code_place(connection, opened(table), path, readings.get(path.reference, ""))
+    known = ListStanding(
+        copies, set(standing.retired), standing.named, said_of_lists(texts_in_force(state), parts), joined
     )  # fmt: skip
+    found = find_code_lists(columns, parts, known)
     lists = overruled(found, corrections_in_force(environment, state).code_lists)
-    state.store_code_lists(lists, labels_of(lists, parts))
+    state.store_code_lists(lists, labels_of(lists, parts, columns))
 
 
-def labels_of(lists: Sequence[CodeList], parts: Sequence[ListPart]) -> Iterator[tuple[str, str, str, str, str | None]]:
-    """What the codes of each column stand for, by its current lists."""
-    by_place = {(str(part.table.reference), part.code_column, part.condition): part for part in parts}
+def _places_with_codes(state: EvidenceState, copies: set[str], parts: Sequence[ListPart]) -> list[PathRow]:
+    """Places inside nested columns whose examples all stand in some list."""
+    codes = {plain(code) for part in parts for code in part.labels}
+    return [
+        row
+        for row in ReadModel(state).all(PathRow)
+        if row.table_reference not in copies and row.examples and all(plain(each) in codes for each in row.examples)
+    ][:PLACES_READ]
+
+
+def _code_place(
+    connection: duckdb.DuckDBPyConnection, table: JoinableTable, path: PathRow, reading: str
+) -> Iterator[CodeColumn]:
+    """A place inside a nested column with its values, where these are few."""
+    value = f"unnest({path.expression})" if path.type.endswith("[]") else path.expression
+    rows = connection.execute(
+        f"SELECT trim(CAST(value AS VARCHAR)) AS held, count(*) FROM (SELECT {value} AS value FROM {table.relation}) "
+        f"WHERE value IS NOT NULL GROUP BY held HAVING held <> '' ORDER BY held LIMIT {MOST_VALUES + 1}"
+    ).fetchall()
+    if 1 < len(rows) <= MOST_VALUES:
+        name = path.reference.removeprefix(f"{path.table_reference}.")
+        yield CodeColumn(
+            path.reference, table.reference.table or "", name, tuple(each.name for each in table.columns),
+            path.table_reference, dict(rows), reading,
+        )  # fmt: skip
+
+
+def labels_of(
+    lists: Sequence[CodeList], parts: Sequence[ListPart], columns: Sequence[CodeColumn]
+) -> Iterator[tuple[str, str, str, str, str | None]]:
+    """What the codes of each column stand for, by its current lists; a code is written as the column has it."""
+    by_place = {
+        (str(part.table.reference), part.code_column, part.label_column, part.condition): part for part in parts
+    }
+    written = {column.reference: {plain(value): value for value in column.counts} for column in columns}
     for each in lists:
-        part = by_place.get((each.list, each.code_column, each.condition))
+        part = by_place.get((each.list, each.code_column, each.label_column, each.condition))
         if each.status == "current" and part is not None:
+            own = written.get(each.column, {})
             for code, label in part.labels.items():
-                yield each.column, code, label, each.list, each.language
+                yield each.column, own.get(plain(code), code), label, each.list, each.language
 
 
 CODE_LISTS_FOUND = "code lists"
@@ -79,10 +131,12 @@ def code_lists_digest(environment: Environment, state: EvidenceState) -> str:
     digest = hashlib.sha256(copies_digest(environment, state).encode())
     digest.update(repr([(row.id, row.confidence) for row in ReadModel(state).relations]).encode())
     digest.update(repr(corrections_in_force(environment, state).code_lists).encode())
+    digest.update(repr([(each.reference, each.name) for each in ReadingStore(state).all(best=True)]).encode())
+    digest.update("\n".join(texts_in_force(state)).encode())
     return digest.hexdigest()
 
 
-def code_columns(state: EvidenceState, copies: set[str]) -> list[CodeColumn]:
+def code_columns(state: EvidenceState, copies: set[str], readings: Mapping[str, str] | None = None) -> list[CodeColumn]:
     """The columns whose values are few and all known."""
     names: dict[str, list[str]] = {}
     for table, name in names_of_columns(state):
@@ -92,6 +146,7 @@ def code_columns(state: EvidenceState, copies: set[str]) -> list[CodeColumn]:
         CodeColumn(
             row.reference, row.table_name, row.name, siblings[row.table_reference], row.table_reference,
             {value: int(count or 1) for value, count in zip(row.held, row.counts, strict=True)},
+            (readings or {}).get(row.reference, ""),
         )
         for row in few_valued_columns(state, MOST_VALUES)
         if row.table_reference not in copies

@@ -38,7 +38,7 @@ COPIES_FOUND = "copies"
 def copies_digest(environment: Environment, state: EvidenceState) -> str:
     """What copies depend on: when it is the same, they are."""
     digest = hashlib.sha256()
-    spoken = spoken_of(_texts(state), [(row.reference, row.name) for row in ReadModel(state).tables.values()])
+    spoken = spoken_of(texts_in_force(state), [(row.reference, row.name) for row in ReadModel(state).tables.values()])
     for known in (
         versions_of_tables(state),
         sorted(spoken.named),
@@ -73,11 +73,11 @@ def find_and_store_copies(
 def standing_of(state: EvidenceState, tables: Sequence[JoinableTable]) -> Standing:
     """Which tables are spoken of, retired, referred to, or views."""
     names = [(str(table.reference), table.reference.table or "") for table in tables if not table.members]
-    spoken = spoken_of(_texts(state), names)
+    spoken = spoken_of(texts_in_force(state), names)
     return Standing(spoken.named - set(spoken.retired), spoken.retired, _referred_to(state, tables), _views(state))
 
 
-def _texts(state: EvidenceState) -> list[str]:
+def texts_in_force(state: EvidenceState) -> list[str]:
     """What is in force of what people wrote."""
     current = [each for each in sections(state) if each.status == "current"]
     texts = [each.text for each in sorted(current, key=lambda each: each.reference)]

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 _RETIRED = re.compile(
     r"\b(frozen|no longer|not (?:used|kept|maintained|loaded|updated|filled) any ?more|nobody (?:runs|uses|maintains)"
     r"|superseded by|replaced by|stopped|obsolete|deprecated|retired|abandoned|discontinued|out of date|outdated"
-    r"|never rolled out|not to be used|must not be used|do not use"
+    r"|never rolled out|(?:never|not been|was not|were not) (?:updated|maintained|kept up|refreshed)"
+    r"|not to be used|must not be used|do not use"
     r"|nicht mehr|veraltet|abgelöst|eingestellt|eingefroren|stillgelegt"
     r"|n['’]est plus|ne sont plus|obsolètes?|remplacée?s? par|abandonnée?s?|figée?s?|gelée?s?|périmée?s?"
     r"|non è più|non sono più|non viene più|obsolet[oaie]|sostituit[oaie] da|dismess[oaie]|congelat[oaie]"
@@ -23,7 +24,7 @@ _RETIRED = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(not|never|nicht|jamais|non|nunca)\s+$", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n{2,}|\n(?=\s*(?:[-*•]|\d+[.)]))|\|")
+SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n{2,}|\n(?=\s*(?:[-*•]|\d+[.)]))|\|")
 _OTHER_SUBJECT = re.compile(r"[,;]\s*(?:\w+\s+){1,3}(?:is|are|was|were|ist|sind|est|sont|è|sono|es|son|wird)\b")
 NEAR = 60
 """So many letters may stand between a table's name and what is said of it."""
@@ -41,12 +42,12 @@ def spoken_of(texts: Iterable[str], tables: Sequence[tuple[str, str]]) -> Spoken
     """`tables`: pairs of a reference and the name under which a text would speak of it."""
     by_name: dict[str, list[str]] = {}
     for reference, name in tables:
-        if _is_telling(name):
+        if is_telling(name):
             by_name.setdefault(name.lower(), []).append(reference)
     named: set[str] = set()
     retired: dict[str, str] = {}
     for text in texts:
-        for sentence in _SENTENCE.split(text):
+        for sentence in SENTENCE.split(text):
             found = [
                 (match.start(), match.end(), match[0].lower())
                 for match in re.finditer(r"[A-Za-z_][\w$]*", sentence)
@@ -61,7 +62,7 @@ def spoken_of(texts: Iterable[str], tables: Sequence[tuple[str, str]]) -> Spoken
     return Spoken(frozenset(named), retired)
 
 
-def _is_telling(name: str) -> bool:
+def is_telling(name: str) -> bool:
     return len(name) >= 4 or any(letter.isdigit() or letter == "_" for letter in name)
 
 

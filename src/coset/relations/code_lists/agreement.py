@@ -1,0 +1,147 @@
+"""How well a column goes with a list by what the two are called, beside the codes that they share.
+
+In: a column with its name, what it is read as and its table; a part of a list; sentences of documents that name lists.
+Out: a number from 0 to 1. Nothing here looks at codes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from coset.relations.code_lists.lists import ListPart
+from coset.relations.joins.names import (
+    KEY_WORDS,
+    agreement,
+    bare_name,
+    column_names_table,
+    columns_agree,
+    table_prefix,
+    word_agreement,
+    words,
+)
+
+_CODE_ENDS = ("code", "cod", "cd", "typ", "type", "kz")
+BY_TABLE = 0.65
+"""What it is worth that a domain is called after the column's table and source, and not after the column."""
+SAID = 0.9
+_SMALL = frozenset(("of", "the", "a", "an", "and", "or", "by", "for", "in", "code", "codes", "list", "type"))
+
+
+@dataclass(frozen=True)
+class CodeColumn:
+    """A column that may hold codes, with its values and how many rows have each."""
+
+    reference: str
+    table: str
+    name: str
+    siblings: tuple[str, ...]
+    """The names of all columns of its table."""
+    table_reference: str
+    counts: Mapping[str, int]
+    reading: str = ""
+    """What the column is in plain words, where that is known."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence that names a list: with `domains` it speaks of these, with none of the whole list."""
+
+    words: frozenset[str]
+    domains: frozenset[tuple[str, ...]]
+
+
+def agreement_of(column: CodeColumn, part: ListPart, said: Sequence[Said]) -> float:
+    """The best of names, titles and what documents say."""
+    best = domain_agreement(column, part)
+    read = _telling(column.reading)
+    if part.title and read:
+        best = max(best, agreement(read, _telling(part.title)))
+    if part.domain:
+        best = max(best, _by_place(column, part))
+    if len(read) > 1 and best < SAID:
+        # "Cost methods are explained in f0005, list 40/CM", and the column is read as cost method.
+        for sentence in said:
+            speaks = part.domain in sentence.domains or not (part.domain or sentence.domains)
+            if speaks and set(read) <= sentence.words:
+                return SAID
+    return best
+
+
+def _telling(text: str) -> tuple[str, ...]:
+    return tuple(word for word in words(text) if word not in _SMALL)
+
+
+def _by_place(column: CodeColumn, part: ListPart) -> float:
+    """A domain each word of which is one of the source, the table or the column: `MES_FERMO` of mes.fermi_macchina,
+    `unitStatus` of installedUnits.status.code; one that is called like the column's table (`Case`)."""
+    source = column.reference.split("/")[0]
+    table, own = words(column.table), words(column.name)
+    for domain in part.domain:
+        if domain.lower() == column.table.lower() and column_names_table(column.name, _list_name(part), "") >= 0.8:
+            return 1.0
+        named = [word for word in words(domain) if word not in KEY_WORDS]
+        if len(named) < 2 or len("".join(named)) < 5:
+            continue
+        found = [max(word_agreement(word, each) for each in (source.lower(), *table, *own)) for word in named]
+        if min(found) >= 0.75:
+            is_own = any(word_agreement(word, each) >= 0.75 for word in named for each in own if each not in KEY_WORDS)
+            return 0.9 if is_own else BY_TABLE
+    return 0.0
+
+
+def _list_name(part: ListPart) -> str:
+    return part.table.reference.table or ""
+
+
+def domain_agreement(column: CodeColumn, part: ListPart) -> float:
+    """How well a column's name agrees with a domain's (or, of a list without domains, with the table's and its code's):
+    `ORPRTY` of ORDMST with PRIORTY, `sts_cd` of ord_hdr with ORDSTS."""
+    bare_column = bare_name(column.name, table_prefix(column.siblings))
+    bare = _core(bare_column)
+    whole = _core(column.name)
+    if not whole:
+        return 0.0
+    if not part.domain:
+        siblings = tuple(each.name for each in part.table.columns)
+        list_name, code = part.table.reference.table or "", part.code_column
+        return max(
+            columns_agree(column.name, code),
+            columns_agree(bare_column, bare_name(code, table_prefix(siblings))),
+            column_names_table(column.name, list_name, code),
+        )
+    targets = [*part.domain, "".join(part.domain)]
+    near = re.sub(r"[^a-z0-9]", "", column.table.lower()) + whole
+    best = 0.0
+    for target in targets:
+        plain = re.sub(r"[^a-z0-9]", "", target.lower())
+        if len(plain) < 2:
+            continue
+        for name in {bare, whole}:
+            if len(name) < 2:
+                continue
+            own = _common(plain, name) / len(name)
+            back = _common(plain, near) / len(plain)
+            best = max(best, 0.6 * own + 0.4 * back if own >= 0.75 else 0.0)
+    return best
+
+
+def _core(name: str) -> str:
+    """A column's name without what says that it is a code."""
+    kept = [word for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name) if word.lower() not in KEY_WORDS]
+    text = "".join(kept).lower()
+    for end in _CODE_ENDS:
+        if text.endswith(end) and len(text) >= len(end) + 2:
+            return text[: -len(end)]
+    return text
+
+
+def _common(one: str, other: str) -> int:
+    """The length of the longest text that both hold with letters left out."""
+    row = [0] * (len(other) + 1)
+    for letter in one:
+        before = 0
+        for place, each in enumerate(other, start=1):
+            before, row[place] = row[place], before + 1 if letter == each else max(row[place], row[place - 1])
+    return row[-1]
