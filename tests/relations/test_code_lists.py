@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import duckdb
 import pytest
@@ -11,9 +12,10 @@ from coset.environment.corrections import CodeList as SaidCodeList
 from coset.environment.source import Column
 from coset.evidence.reading import JoinableTable
 from coset.relations.code_lists.agreement import CodeColumn
-from coset.relations.code_lists.find import find_code_lists
-from coset.relations.code_lists.lists import ListPart, parts_of
-from coset.relations.code_lists.stage import overruled
+from coset.relations.code_lists.documents import said_of_lists
+from coset.relations.code_lists.find import ListStanding, find_code_lists
+from coset.relations.code_lists.lists import ListPart, parts_of, with_titles
+from coset.relations.code_lists.stage import labels_of, overruled
 from coset.state.objects import CodeList, Reference
 
 
@@ -95,3 +97,66 @@ def test_what_people_say_of_a_list_wins():
         ("a/list", "outdated"),
     ]
     assert overruled(found, [SaidCodeList(column="a/t.c", list="a/list", rejected=True)]) == []
+
+
+def test_a_made_up_id_is_decoded_by_the_rows_in_use_of_its_table(connection: duckdb.DuckDBPyConnection):
+    kinds = parts(
+        connection,
+        "RecordType",
+        """SELECT * FROM (VALUES ('0124K0Qd00036m1QCA', 'Account', 'Client', 'Client', 1),
+            ('0124K0Qd00038ptQCA', 'Account', 'Broker', 'Intermediary', 1),
+            ('0124K0Qd0003AtrQCE', 'tickets', 'Level_2', 'Grievance level 2', 1),
+            ('0124K0Qd0003CxvQCE', 'tickets', 'Level_1', 'Grievance level 1', 1),
+            ('0124K0Qd0003H6LQCU', 'tickets', 'Old', 'Complaint (do not use)', 0)
+        ) t(Id, SobjectType, DeveloperName, Name, IsActive)""",
+    )
+    found = find_code_lists([column("RecordTypeId", ("0124K0Qd0003AtrQCE", "0124K0Qd0003CxvQCE"))], kinds)
+    [current] = [each for each in found if each.status == "current"]
+    assert (current.code_column, current.label_column) == ("Id", "Name")
+    rows = connection.execute(f"SELECT Name FROM RecordType WHERE {current.condition} ORDER BY 1").fetchall()
+    assert rows == [("Grievance level 1",), ("Grievance level 2",)]
+
+
+def test_validity_that_overlaps_is_told_and_the_label_that_began_last_is_taken(connection: duckdb.DuckDBPyConnection):
+    lists = parts(
+        connection,
+        "prio",
+        """SELECT * FROM (VALUES ('1', 'low', '01.01.2010', '31.12.9999'), ('1', 'lowest', '01.01.2022', '31.12.9999'),
+            ('2', 'normal', '01.01.2010', '31.12.9999'), ('4', 'critical', '01.01.2010', '31.12.9999'),
+            ('4', 'urgent', '01.01.2000', '31.12.2009')) t(prio_cd, txt, valid_from, valid_to)""",
+    )
+    [current] = [
+        each for each in find_code_lists([column("prio_cd", ("1", "2", "4"))], lists) if each.status == "current"
+    ]
+    assert any("several labels in force" in reason for reason in current.reasons)
+    [part] = [each for each in lists if each.is_open]
+    assert part.labels == {"1": "lowest", "2": "normal", "4": "critical"}
+    assert connection.execute(f"SELECT count(*) FROM prio WHERE {current.condition}").fetchone() == (4,)
+
+
+def test_an_older_list_that_lacks_new_codes_is_known_as_outdated(connection: duckdb.DuckDBPyConnection):
+    near = parts(connection, "prio", "SELECT * FROM (VALUES (1, 'critical'), (9, 'never')) t(prio_cd, txt)")
+    here = [replace(each, table=replace(each.table, reference=Reference("desk", None, "prio", ()))) for each in near]
+    found = find_code_lists([column("prio_cd", ("1", "2", "4"))], [*parts(connection, "ref_cd", CODES), *here])
+    assert {(each.list, each.status) for each in found} >= {("dwh/ref_cd", "current"), ("desk/prio", "outdated")}
+
+
+def test_labels_are_kept_under_the_code_as_the_column_writes_it(connection: duckdb.DuckDBPyConnection):
+    lists = parts(connection, "prio", "SELECT * FROM (VALUES ('01', 'low'), ('04', 'high')) t(prio_cd, txt)")
+    held = [column("prio_cd", ("1", "4"))]
+    assert {each[1:3] for each in labels_of(find_code_lists(held, lists), lists, held)} == {("1", "low"), ("4", "high")}
+
+
+def test_a_sentence_or_the_title_of_a_domain_says_which_domain_decodes(connection: duckdb.DuckDBPyConnection):
+    codes = """SELECT * FROM (VALUES ('40', 'CM', '02', 'average'), ('40', 'CM', '07', 'standard'),
+        ('40', 'LT', '02', 'stock'), ('40', 'LT', '07', 'text'), ('41', 'XX', '02', 'one'), ('41', 'XX', '07', 'two'))
+        t(drsy, drrt, drky, drdl01)"""
+    lists = parts(connection, "f0005", codes)
+    cost = CodeColumn("erp/c.ledg", "c", "ledg", ("ledg", "cost"), "erp/c", {"02": 9, "07": 4}, "cost method")
+    assert find_code_lists([cost], lists) == []
+    said = said_of_lists(["Cost methods are explained in f0005, list 40/CM."], lists)
+    [current] = find_code_lists([cost], lists, ListStanding(said=said))
+    assert "'CM'" in str(current.condition)
+    domains = "SELECT * FROM (VALUES ('40', 'CM', 'Cost method'), ('40', 'LT', 'Line type')) t(dtsy, dtrt, dtdl01)"
+    [current] = find_code_lists([cost], with_titles([*lists, *parts(connection, "f0004", domains)]))
+    assert "'CM'" in str(current.condition)

@@ -43,6 +43,8 @@ class ListStanding:
 @dataclass(frozen=True)
 class _Match:
     part: ListPart
+    reference: str
+    """Of the list's table."""
     held: float
     """The share of the column's rows whose value the list has."""
     used: float
@@ -51,7 +53,7 @@ class _Match:
 
     @property
     def place(self) -> tuple[str, tuple[str, ...], str]:
-        return str(self.part.table.reference), self.part.domain, self.part.code_column
+        return self.reference, self.part.domain, self.part.code_column
 
 
 def find_code_lists(
@@ -60,8 +62,10 @@ def find_code_lists(
     known = standing or ListStanding()
     holders: dict[str, set[int]] = defaultdict(set)
     own: dict[str, list[ListPart]] = defaultdict(list)
+    references = [str(part.table.reference) for part in parts]
     for place, part in enumerate(parts):
-        own[f"{part.table.reference}.{part.code_column}"].append(part)
+        if not part.domain and len(part.labels) >= 0.9 * part.table.rows:
+            own[f"{references[place]}.{part.code_column}"].append(part)
         for code in part.labels:
             holders[plain(code)].add(place)
     found: list[CodeList] = []
@@ -72,30 +76,33 @@ def find_code_lists(
                 counted[place] += count
         total = sum(column.counts.values())
         matches = [
-            _match(column, parts[place], count / total, known)
+            _match(column, parts[place], references[place], count / total, known)
             for place, count in counted.items()
-            if count >= STILL_HELD * total and str(parts[place].table.reference) != column.table_reference
+            if count >= STILL_HELD * total and references[place] != column.table_reference
         ]
         found += _chosen(column, matches, own.get(column.reference, ()), known)
     return found
 
 
-def _match(column: CodeColumn, part: ListPart, held: float, standing: ListStanding) -> _Match:
+def _match(column: CodeColumn, part: ListPart, reference: str, held: float, standing: ListStanding) -> _Match:
     codes = {plain(code) for code in part.labels}
     used = len(codes & {plain(value) for value in column.counts}) / max(1, len(codes))
-    said = standing.said.get(str(part.table.reference), ())
-    return _Match(part, held, used, agreement_of(column, part, said))
+    near = reference.partition("/")[0] == column.reference.partition("/")[0] and not part.domain
+    judged = held >= LEAST_HELD or near
+    return _Match(
+        part, reference, held, used, agreement_of(column, part, standing.said.get(reference, ())) if judged else 0.0
+    )
 
 
 def _freshness(match: _Match, standing: ListStanding) -> tuple[float, bool, float, str]:
     """How much speaks for a list being the one that is kept up to date."""
-    part, reference = match.part, str(match.part.table.reference)
+    part, reference = match.part, match.reference
     hints = name_hints(part.table.reference.table or "", schema=part.table.reference.schema)
     score = (
         2.0 * part.is_open
         - 3.0 * (reference in standing.copies or reference in standing.retired)
         + 1.5 * part.has_validity
-        + 1.0 * (reference not in standing.retired and _is_spoken_of(part, standing))
+        + 1.0 * (reference not in standing.retired and _is_spoken_of(part, reference, standing))
         - 1.0 * bool(hints.kinds & {"superseded", "archive", "backup", "test", "year copy"})
         + 2.0 * match.held
         + 1.5 * match.name
@@ -104,9 +111,8 @@ def _freshness(match: _Match, standing: ListStanding) -> tuple[float, bool, floa
     return round(score, 2), bool(part.domain), match.held, reference
 
 
-def _is_spoken_of(part: ListPart, standing: ListStanding) -> bool:
+def _is_spoken_of(part: ListPart, reference: str, standing: ListStanding) -> bool:
     """A sentence that names domains of a list speaks of these; one that names none speaks of all."""
-    reference = str(part.table.reference)
     if part.domain and (said := standing.said.get(reference)):
         return any(not each.domains or part.domain in each.domains for each in said)
     return reference in standing.named
@@ -115,14 +121,14 @@ def _is_spoken_of(part: ListPart, standing: ListStanding) -> bool:
 def _chosen(
     column: CodeColumn, matches: Sequence[_Match], own: Sequence[ListPart], standing: ListStanding
 ) -> list[CodeList]:
-    whole = [each for each in matches if each.held >= LEAST_HELD]
-    believed = [each for each in whole if _is_believed(column, each, whole, standing)]
+    rivals = _Rivals.of(matches)
+    believed = [each for each in matches if each.held >= LEAST_HELD and _is_believed(column, each, rivals, standing)]
     if not believed:
         return []
     ordered = sorted(believed, key=lambda match: _freshness(match, standing), reverse=True)
     first = ordered[0]
     if own and _freshness(first, standing) <= max(
-        _freshness(_Match(part, 1.0, 1.0, first.name), standing) for part in own
+        _freshness(_Match(part, column.table_reference, 1.0, 1.0, first.name), standing) for part in own
     ):
         return []  # The code of a list that is newer than what could explain it.
     result: list[CodeList] = []
@@ -133,7 +139,7 @@ def _chosen(
         if each not in current and _is_version(column, each, first)
     ]
     for match in (*current, *outdated):
-        part, reference, is_current = match.part, str(match.part.table.reference), match in current
+        part, reference, is_current = match.part, match.reference, match in current
         reasons = [f"{match.held:.0%} of the rows have one of its {len(part.labels)} codes"]
         if match.name >= LEAST_NAME and part.domain:
             called = f" ({part.title})" if part.title else ""
@@ -142,7 +148,7 @@ def _chosen(
             reasons.append(f"{part.overlaps} of its codes have several labels in force at once: the latest is taken")
         if not is_current:
             ended = not part.is_open
-            reasons.append("its rows ended" if ended else f"{first.part.table.reference} is kept up to date")
+            reasons.append("its rows ended" if ended else f"{first.reference} is kept up to date")
         confidence = min(0.99, 0.35 + 0.3 * match.held + 0.25 * match.name + 0.1 * match.used)
         result.append(
             CodeList(
@@ -163,7 +169,7 @@ def _is_version(column: CodeColumn, match: _Match, first: _Match) -> bool:
         )
     if _labels_alike(one, other):
         return True
-    near = str(other.table.reference).split("/")[0] == column.reference.split("/")[0]
+    near = match.reference.split("/")[0] == column.reference.split("/")[0]
     return near and not other.domain and match.name >= 0.8
 
 
@@ -171,26 +177,40 @@ def _domain_name(domain: tuple[str, ...]) -> str:
     return re.sub(r"[^a-z0-9]", "", "".join(domain).lower())
 
 
-def _is_believed(column: CodeColumn, match: _Match, matches: Sequence[_Match], standing: ListStanding) -> bool:
+@dataclass(frozen=True)
+class _Rivals:
+    """The lists in force that have all codes of a column: their places, and the domains of which it uses most codes."""
+
+    alone: frozenset[tuple[str, tuple[str, ...]]]
+    fitting: frozenset[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, matches: Sequence[_Match]) -> _Rivals:
+        whole = [each for each in matches if each.held >= 0.99 and each.part.is_open]
+        return cls(
+            frozenset((each.reference, each.part.domain) for each in whole),
+            frozenset(each.part.domain for each in whole if each.used >= 0.7),
+        )
+
+
+def _is_believed(column: CodeColumn, match: _Match, rivals: _Rivals, standing: ListStanding) -> bool:
     """Names agree; or the codes are telling and no other domain has them all; or the two columns are known to join."""
-    code = f"{match.part.table.reference}.{match.part.code_column}"
-    if (column.reference, code) in standing.joined and match.held >= 0.9:
+    if (column.reference, f"{match.reference}.{match.part.code_column}") in standing.joined and match.held >= 0.9:
         return True
     if match.name >= LEAST_NAME:
         return match.held >= 0.95 or match.name >= 0.8
-    whole = [each for each in matches if each.held >= 0.99 and each.part.is_open]
     fits = len(column.counts) >= 4 and match.held >= 0.99 and match.used >= 0.7 and bool(match.part.domain)
-    if fits and {each.part.domain for each in whole if each.used >= 0.7} == {match.part.domain}:
+    if fits and rivals.fitting == {match.part.domain}:
         return True
-    near = str(match.part.table.reference).split("/")[0] == column.reference.split("/")[0]
-    alone = {(str(each.part.table.reference), each.part.domain) for each in whole}
+    near = match.reference.split("/")[0] == column.reference.split("/")[0]
     if match.held < 0.99 or match.used < 0.3:
         return False
-    if near and len(alone) == 1 and _is_sparse(column) and _CODED.search(f"{column.name} {column.reading}"):
+    alone = len(rivals.alone) == 1
+    if near and alone and _is_sparse(column) and _CODED.search(f"{column.name} {column.reading}"):
         return True
     telling = sum(any(letter.isalpha() for letter in value) for value in column.counts)
     long = all(len(value) >= 2 for value in column.counts)
-    return telling >= 3 and (long or (near and match.used >= 0.5 and len(alone) == 1))
+    return telling >= 3 and (long or (near and match.used >= 0.5 and alone))
 
 
 def _is_sparse(column: CodeColumn) -> bool:

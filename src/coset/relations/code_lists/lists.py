@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from coset.evidence.column_expressions import ColumnKind, column_kind
 from coset.evidence.reading import JoinableTable
 from coset.relations.joins.column_values import NESTED, access, places_inside
-from coset.relations.joins.names import bare_name, table_prefix
+from coset.relations.joins.names import bare_name, column_names_table, is_key_name, stem, table_prefix
 from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ _YES, _NO = (
     frozenset(("0", "n", "no", "false", "f", "nein", "non", "-", "i")),
 )
 _DOMAIN = re.compile(r"dom|type|typ$|cat|class|group|grp|list|table|kind|object|set$|section", re.IGNORECASE)
+_ID = re.compile(r"(?:^|_)id$|Id$|ID$")
 _DATE = re.compile(r"(1[89]|2\d|9\d)\d\d-?[01]\d-?[0-3]\d")
 _CODE = re.compile(r"code|cod|cd$|cd_|val|key|ky|id$|no$|nr$|abbr|short|kuerzel|sigle", re.IGNORECASE)
 
@@ -109,7 +110,7 @@ def parts_of(connection: duckdb.DuckDBPyConnection, table: JoinableTable) -> lis
     if not found:
         return []
     parts: list[ListPart] = []
-    for each in _variants(found, values, kinds):
+    for each in _variants(table, found, values):
         parts += _parts(table, each, values)
         # Codes that happen to be unique in the whole list still belong to domains, where a column names these.
         if not each.domain and (domain := _domain_beside(each, values)):
@@ -128,43 +129,44 @@ def with_titles(parts: Sequence[ListPart]) -> list[ListPart]:
     result = []
     for part in parts:
         place = tuple(map(str.lower, (part.table.reference.source, *part.domain)))
-        known = titles.get(place, set()) if part.domain else set()
+        known = titles.get(place) or titles.get((place[0], place[-1]), set()) if part.domain else set()
         result.append(replace(part, title=next(iter(known))) if len(known) == 1 else part)
     return result
 
 
-def _variants(found: _Columns, values: dict[str, list[str | None]], kinds: dict[str, ColumnKind]) -> Iterator[_Columns]:
+def _variants(table: JoinableTable, found: _Columns, values: dict[str, list[str | None]]) -> Iterator[_Columns]:
     """A list as it was read; once more for each further key by which its rows are referred to (a made-up id beside the
     code), and for each further column with labels in another language (`title_fr` beside `title_en`)."""
     yield found
     taken = {found.code, found.label, found.language, found.begin, found.end, found.flag, *found.domain}
-    keys = [
-        name
-        for name in values
-        if name not in taken and _are_codes(values[name]) and _is_key(values, (name,)) and not _are_dates(values[name])
-    ]
-    words = [name for name in keys if kinds[name] in ("text", "enum") and _LABEL.search(name)]
-    for code in [name for name in keys if name not in words][:MOST_KEYS]:
+    for code in [name for name in values if name not in taken and _is_own_key(name, table, values)][:MOST_KEYS]:
         yield replace(found, code=code, domain=())
-    stem, language = _without_language(found.label)
+    begins, language = _without_language(found.label)
     if language is None:
         return
     for name, held in values.items():
-        if name not in taken and _without_language(name)[0] == stem and _are_labels(held):
+        if name not in taken and _without_language(name)[0] == begins and _are_labels(held):
             yield replace(found, label=name)
+
+
+def _is_own_key(name: str, table: JoinableTable, values: dict[str, list[str | None]]) -> bool:
+    """Whether a column is called the key of its own table (`Id`, `record_type_id` of record_types) and is one."""
+    if not is_key_name(name) or not _are_codes(values[name]) or not _is_key(values, (name,)):
+        return False
+    return not stem(name) or column_names_table(name, table.reference.table or "", "") >= 0.8
 
 
 def _without_language(name: str) -> tuple[str, str | None]:
     """`title_fr` as `title` and `fr`."""
-    stem, _, end = name.replace(NESTED, "_").rpartition("_")
-    return (stem, end.lower()) if stem and len(end) == 2 and end.lower() in LANGUAGES else (name, None)
+    begins, _, end = name.replace(NESTED, "_").rpartition("_")
+    return (begins, end.lower()) if begins and len(end) == 2 and end.lower() in LANGUAGES else (name, None)
 
 
 def _domain_beside(columns: _Columns, values: dict[str, list[str | None]]) -> str | None:
     for name, held in values.items():
         if name in (columns.code, columns.label, columns.language, columns.begin, columns.end, columns.flag):
             continue
-        if _DOMAIN.search(name) and _may_be_domain(held):
+        if _DOMAIN.search(name) and _may_be_domain(held) and not _ID.search(name):
             return name
     return None
 

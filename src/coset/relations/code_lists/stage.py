@@ -68,9 +68,10 @@ def find_and_store_code_lists(
 
     by_reference = {str(table.reference): table for table in tables}
     for path in _places_with_codes(state, copies, parts):
-        if (table := by_reference.get(path.table_reference)) is not None and not table.members:
+        holder = by_reference.get(path.table_reference)
+        if holder is not None and not holder.members:
             with passing_over(path.table_reference):
-                columns += _code_place(connection, opened(table), path, readings.get(path.reference, ""))
+                columns += _code_place(connection, opened(holder), path, readings.get(path.reference, ""))
     known = ListStanding(
         copies, set(standing.retired), standing.named, said_of_lists(texts_in_force(state), parts), joined
     )  # fmt: skip
