@@ -207,7 +207,7 @@ def test_a_question_is_answered_on_its_page(page: Page):
     page.goto("/question?q=How many tickets are there?")
     page.get_by_role("button", name="Answer it").click()
     expect(page.locator(".value")).to_have_text(re.compile("600"))
-    expect(page.locator("pre").first).to_contain_text("SELECT")
+    expect(page.locator(".editor .cm-content")).to_contain_text("SELECT")
 
 
 def test_the_map_moves_zooms_tells_and_opens(page: Page):
