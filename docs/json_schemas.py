@@ -50,8 +50,9 @@ def _kind(value: Any) -> str:
 
 def main() -> None:
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "surfaces")]
-    from commands import coset
     from json_commands import CALLS
+
+    from commands import coset
 
     schemas = {}
     for command, calls in CALLS.items():

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_commands import CALLS
 
 from commands import coset
 from coset.surfaces.command_line import COMMANDS
-from json_commands import CALLS
 from made_once import MadeOnce
 from surfaces.web.conftest import make_folder
 
