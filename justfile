@@ -32,6 +32,7 @@ check:
 # The command reference, figures and screenshots of the documentation (needs Chromium and Pillow).
 docs:
     python docs/command_reference.py > docs/command-line.md
+    python docs/python_reference.py > docs/python-reference.md
     python docs/figures.py
 
 # The documentation as a site with search, in site/.

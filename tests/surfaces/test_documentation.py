@@ -64,3 +64,14 @@ def test_every_page_has_its_place_on_the_site():
     nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
     listed = sorted(page for section in nav for pages in section.values() for page in pages)
     assert listed == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
+def test_the_python_reference_is_what_the_docstrings_say_each_with_an_example():
+    made = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "python_reference.py")], capture_output=True, text=True, check=True
+    ).stdout
+    written = (ROOT / "docs" / "python-reference.md").read_text()
+    assert written == made, "run: python docs/python_reference.py > docs/python-reference.md"
+    methods = written.partition("## Environment\n")[2].partition("\n## ")[0].split("\n### ")[1:]
+    assert len(methods) > 40
+    assert not [method.partition("\n")[0] for method in methods if "```python\n>>> " not in method]

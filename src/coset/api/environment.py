@@ -79,7 +79,10 @@ class Environment:
         self.close()
 
     def close(self) -> None:
-        """End what was started: processes, connections, threads."""
+        """End what was started: processes, connections, threads.
+
+        >>> environment.close()
+        """
         self.workspace.close()
 
     # Comprehension
@@ -106,7 +109,10 @@ class Environment:
     async def comprehend_async(
         self, *, jobs: int = 2, everything: bool = False, report: Report | None = None
     ) -> Comprehension:
-        """`comprehend` for callers with an event loop."""
+        """`comprehend` for callers with an event loop.
+
+        >>> summary = await environment.comprehend_async(jobs=1)
+        """
         return await self.run_in_thread(lambda call: self._comprehend(call, jobs, everything), report)
 
     def _comprehend(
@@ -143,7 +149,10 @@ class Environment:
         return views.view(self.workspace, question, budget, directory=directory)
 
     def explain(self, question: str, budget: int = DETAILS, *, directory: bool = True) -> Explanation:
-        """The view of a question with how it came about: requirements, demand, anchors, scores, and what fell out."""
+        """The view of a question with how it came about: requirements, demand, anchors, scores, and what fell out.
+
+        >>> environment.explain("Which customers ordered most?").anchors
+        """
         return views.explain(self.workspace, question, budget, directory=directory)
 
     def open_tables(self, names: Sequence[str], beside: View | None = None) -> View:
@@ -161,45 +170,73 @@ class Environment:
         return views.recover(self.workspace, name, budget)
 
     def search(self, words: str, budget: int = RECOVERED) -> Recovered:
-        """What has these words in its name, its values or its text."""
+        """What has these words in its name, its values or its text.
+
+        >>> print(environment.search("invoice amount").text)
+        """
         return views.search(self.workspace, words, budget)
 
     def show(self, name: str) -> dict[str, Any]:
-        """All that is known of a source, table or column, by section, and how it is known."""
+        """All that is known of a source, table or column, by section, and how it is known.
+
+        >>> environment.show("shop.orders.amount")["column"]
+        """
         return evidence.show(self.workspace, name)
 
     def sources(self) -> Rows:
-        """The sources that were comprehended, with how many tables each has and what stands in the way."""
+        """The sources that were comprehended, with how many tables each has and what stands in the way.
+
+        >>> environment.sources().to_pandas()
+        """
         return evidence.sources(self.workspace)
 
     def relations(self, about: str | None = None, *, least: float = 0.0) -> Rows:
         """The joins that were found, the surest first; those of one source, table or column when it is named.
-        `least` is the least confidence."""
+        `least` is the least confidence.
+
+        >>> for row in environment.relations("shop.orders").dictionaries():
+        ...     print(row["condition"], row["left_match"])
+        """
         return evidence.relations(self.workspace, about, least)
 
     def memberships(self) -> Rows:
-        """The role of every table and column in both coordinates, with its whole soft profile."""
+        """The role of every table and column in both coordinates, with its whole soft profile.
+
+        >>> environment.memberships().to_polars()
+        """
         return evidence.memberships(self.workspace)
 
     def diagnostics(self, about: str | None = None, *, kind: str | None = None) -> list[dict[str, Any]]:
         """The dirt that was seen, everywhere or within one source, table or column, with the expression that cleans
-        it."""
+        it.
+
+        >>> environment.diagnostics("shop.orders", kind="mixed_case")
+        """
         return evidence.diagnostics(self.workspace, about, kind)
 
     def documents(self) -> tuple[DocumentSummary, ...]:
-        """The documents that were read, with how many sections, rules and mentions each has."""
+        """The documents that were read, with how many sections, rules and mentions each has.
+
+        >>> [(each.name, each.rules) for each in environment.documents()]
+        """
         from coset.use_cases.documents import documents_of
 
         return documents_of(self.workspace)
 
     def document(self, name: str) -> tuple[DocumentSection, ...]:
-        """The sections of a document, with the rules they state and what they name."""
+        """The sections of a document, with the rules they state and what they name.
+
+        >>> environment.document("handbook.md")[0].rules
+        """
         from coset.use_cases.documents import sections_of
 
         return sections_of(self.workspace, name)
 
     def copies(self, about: str | None = None) -> list[Copy]:
-        """The tables that are copies of others, with their originals, and why; those of one table when it is named."""
+        """The tables that are copies of others, with their originals, and why; those of one table when it is named.
+
+        >>> [(each.table, each.original) for each in environment.copies()]
+        """
         from coset.use_cases.relations import copies
 
         return copies(self.workspace, about)
@@ -221,7 +258,10 @@ class Environment:
         return links.entities(self.workspace) if entity is None else links.links_of(self.workspace, entity)
 
     def code_lists(self, about: str | None = None) -> list[CodeList]:
-        """Which rows of which table decode a column, and whether they still hold."""
+        """Which rows of which table decode a column, and whether they still hold.
+
+        >>> environment.code_lists("shop.orders.status")
+        """
         from coset.use_cases.relations import code_lists
 
         return code_lists(self.workspace, about)
@@ -237,13 +277,20 @@ class Environment:
         return status(self.workspace, look=look)
 
     def review(self, limit: int = 50) -> tuple[Doubt, ...]:
-        """What a person could settle, what most hangs on first: contested joins, roles, copies, code lists."""
+        """What a person could settle, what most hangs on first: contested joins, roles, copies, code lists.
+
+        >>> [(each.kind, each.about, each.says) for each in environment.review(limit=10)]
+        """
         from coset.use_cases.review import review
 
         return review(self.workspace, limit)
 
     def reading(self) -> AbstractContextManager[EvidenceState]:
-        """The evidence state itself, for looking, as long as the block lasts: `state.rows("SELECT ...")`."""
+        """The evidence state itself, for looking, as long as the block lasts: `state.rows("SELECT ...")`.
+
+        >>> with environment.reading() as state:
+        ...     state.count("tables")
+        """
         return self.workspace.reading()
 
     # Queries
@@ -260,7 +307,10 @@ class Environment:
     async def sql_async(
         self, text: str, *, max_rows: int | None = None, seconds: float | None = None, report: Report | None = None
     ) -> SqlResult:
-        """`sql` for callers with an event loop: others run meanwhile, and cancelling it ends the statement."""
+        """`sql` for callers with an event loop: others run meanwhile, and cancelling it ends the statement.
+
+        >>> (await environment.sql_async("SELECT count(*) FROM crm.customers")).rows
+        """
         return await self.run_in_thread(lambda call: self._sql(call, text, max_rows, seconds), report)
 
     def _sql(self, call: Cancellation, text: str, max_rows: int | None, seconds: float | None) -> SqlResult:
@@ -268,13 +318,19 @@ class Environment:
 
     def check(self, sql: str, answer: Any = None, shape: PinnedShape | None = None) -> tuple[CheckResult, ...]:
         """What counting can tell of an answer and the statement behind it: rows lost or multiplied by a join, dirt that
-        was not cleaned, duplicates, a wrong shape. `answer` is left out where the rows themselves are it."""
+        was not cleaned, duplicates, a wrong shape. `answer` is left out where the rows themselves are it.
+
+        >>> [(each.name, each.outcome) for each in environment.check("SELECT count(*) FROM shop.orders")]
+        """
         return queries.check(self.workspace, sql, answer, shape)
 
     async def check_async(
         self, sql: str, answer: Any = None, shape: PinnedShape | None = None, *, report: Report | None = None
     ) -> tuple[CheckResult, ...]:
-        """`check` for callers with an event loop."""
+        """`check` for callers with an event loop.
+
+        >>> checks = await environment.check_async("SELECT count(*) FROM shop.orders")
+        """
         return await self.run_in_thread(lambda call: queries.check(self.workspace, sql, answer, shape, call), report)
 
     # Questions
@@ -306,19 +362,31 @@ class Environment:
         report: Report | None = None,
         **options: Any,
     ) -> Answer:
-        """`ask` for callers with an event loop; cancelling it calls the model off."""
+        """`ask` for callers with an event loop; cancelling it calls the model off.
+
+        >>> (await environment.ask_async("How many customers are there?")).value
+        """
         return await self.run_in_thread(self._asking(question, reasoner, {"model": model, **options}), report)
 
     def ask_offline(self, question: str, *, report: Report | None = None) -> Answer:
-        """Answer a question without a language model, where coset is sure of it; otherwise `stopped` says why not."""
+        """Answer a question without a language model, where coset is sure of it; otherwise `stopped` says why not.
+
+        >>> environment.ask_offline("How many customers are there?").reading
+        """
         return self.ask(question, reasoner="offline", report=report)
 
     async def ask_offline_async(self, question: str, *, report: Report | None = None) -> Answer:
-        """`ask_offline` for callers with an event loop."""
+        """`ask_offline` for callers with an event loop.
+
+        >>> (await environment.ask_offline_async("How many customers are there?")).value
+        """
         return await self.ask_async(question, reasoner="offline", report=report)
 
     def resume(self, run: int, *, report: Report | None = None, **options: Any) -> Answer:
-        """Go on with a run that was not answered, by its number."""
+        """Go on with a run that was not answered, by its number.
+
+        >>> environment.resume(3).value
+        """
         from coset.use_cases.ask import resume
 
         return wait_for(
@@ -336,25 +404,37 @@ class Environment:
         return work
 
     def runs(self, limit: int = 50) -> tuple[RunSummary, ...]:
-        """The questions that were asked, the newest first, with how each ended and what it cost."""
+        """The questions that were asked, the newest first, with how each ended and what it cost.
+
+        >>> [(each.number, each.question, each.cost) for each in environment.runs(limit=5)]
+        """
         from coset.use_cases import runs
 
         return runs.runs(self.workspace, limit)
 
     def run(self, number: int) -> Run:
-        """One run whole: view, records, every step, the answer and its checks."""
+        """One run whole: view, records, every step, the answer and its checks.
+
+        >>> environment.run(3).steps
+        """
         from coset.use_cases import runs
 
         return runs.run(self.workspace, number)
 
     def confirm(self, number: int, by: str | None = None) -> Question:
-        """Keep that the answer of a run is right, with its statement, in the corrections file."""
+        """Keep that the answer of a run is right, with its statement, in the corrections file.
+
+        >>> environment.confirm(3).sql
+        """
         from coset.use_cases import runs
 
         return runs.confirm(self.workspace, number, by)
 
     def replay(self, number: int) -> Replay:
-        """Run the statements behind an answer again on today's data, without a model, and compare."""
+        """Run the statements behind an answer again on today's data, without a model, and compare.
+
+        >>> environment.replay(3).verdict
+        """
         from coset.use_cases import runs
 
         return runs.replay(self.workspace, number)
@@ -370,7 +450,10 @@ class Environment:
         return corrections.teach(self.workspace, name, role, negative=negative)
 
     def revoke(self, number: int) -> Teaching:
-        """Take back what was taught, by its number."""
+        """Take back what was taught, by its number.
+
+        >>> environment.revoke(1).changes
+        """
         return corrections.revoke(self.workspace, number)
 
     def declare(self, *entries: Correction) -> None:
@@ -383,36 +466,54 @@ class Environment:
         corrections.declare(self.workspace, entries)
 
     def withdraw(self, *entries: Correction) -> None:
-        """Take entries out of `coset.corrections.yaml`."""
+        """Take entries out of `coset.corrections.yaml`.
+
+        >>> environment.withdraw(environment.said().joins[-1])
+        """
         corrections.withdraw(self.workspace, entries)
 
     def said(self) -> Corrections:
-        """All that people said, as `coset.corrections.yaml` holds it."""
+        """All that people said, as `coset.corrections.yaml` holds it.
+
+        >>> environment.said().joins
+        """
         return corrections.said(self.workspace)
 
     def readings(self, about: str | None = None, *, every: bool = False) -> list[Reading]:
-        """What tables and columns are, in plain words, and who says so: the best of each, or with `every` all."""
+        """What tables and columns are, in plain words, and who says so: the best of each, or with `every` all.
+
+        >>> [(each.reference, each.name, each.reader) for each in environment.readings("shop.orders")]
+        """
         from coset.use_cases.readings import list_readings
 
         with self.workspace.gate.reading():
             return list_readings(self.configuration, about, every=every)
 
     def next_page(self) -> CataloguePage | None:
-        """The next tables that neither a model nor an agent has read, as text for one; None when all are read."""
+        """The next tables that neither a model nor an agent has read, as text for one; None when all are read.
+
+        >>> page = environment.next_page()
+        """
         from coset.use_cases.readings import next_page
 
         with self.workspace.gate.reading():
             return next_page(self.configuration)
 
     def hand_in_page(self, key: str, lines: str) -> PageReply:
-        """Keep what an agent read on a page of `next_page`, in the lines that its text asks for."""
+        """Keep what an agent read on a page of `next_page`, in the lines that its text asks for.
+
+        >>> environment.hand_in_page(page.key, lines)
+        """
         from coset.use_cases.readings import hand_in_page
 
         with self.workspace.renewing():
             return hand_in_page(self.configuration, key, lines)
 
     def taught(self) -> tuple[Statement, ...]:
-        """All that people said of roles."""
+        """All that people said of roles.
+
+        >>> [(each.reference, each.identity) for each in environment.taught()]
+        """
         return corrections.taught(self.workspace)
 
     def note(self, name: str, text: str) -> Note:
@@ -423,17 +524,26 @@ class Environment:
         return corrections.add_note(self.workspace, name, text)
 
     def remove_note(self, number: int) -> None:
-        """Remove a note, by its number."""
+        """Remove a note, by its number.
+
+        >>> environment.remove_note(1)
+        """
         corrections.remove_note(self.workspace, number)
 
     def notes(self) -> tuple[Note, ...]:
-        """All notes."""
+        """All notes.
+
+        >>> [(each.about, each.text) for each in environment.notes()]
+        """
         return corrections.notes(self.workspace)
 
     # Threads
 
     async def run_in_thread(self, work: Callable[[Cancellation], T], report: Report | None = None) -> T:
-        """Work for callers with an event loop, in a thread of the environment; cancelling it cancels the work."""
+        """Work for callers with an event loop, in a thread of the environment; cancelling it cancels the work.
+
+        >>> await environment.run_in_thread(lambda call: environment.notes())
+        """
         return await await_for(self.workspace.threads, work, report)
 
     # Display

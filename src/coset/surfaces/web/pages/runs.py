@@ -17,7 +17,6 @@ from starlette.responses import RedirectResponse, Response
 from coset.answering.audit.replay import Replay
 from coset.answering.audit.runs import Run, RunSummary, Step, spent
 from coset.environment.corrections import Question
-from coset.errors import UserError
 from coset.surfaces.command_line.output import json_value
 from coset.surfaces.web.forms import read_form
 from coset.surfaces.web.pages.questions import confirmed
@@ -110,21 +109,16 @@ async def judge(request: Request) -> Response:
     environment, number = site_of(request).environment, request.path_params["number"]
 
     def work() -> None:
-        run = environment.run(number)
-        statements = _texts((run.answer or {}).get("sql"))
-        question = run.summary.question
-        before = [each for each in environment.said().questions if each.question == question]
         if fields.get("verdict") == "right":
-            if not statements:
-                raise UserError(f"run {number} has no statement: there is nothing to confirm")
-            said: Question | None = Question(question=question, sql=fields.get("statement") or statements[-1])
-        else:
-            needs = tuple(each.strip() for each in fields.get("needs", "").split(",") if each.strip())
-            said = Question(question=question, needs=needs) if needs else None
+            environment.confirm(number)
+            return
+        question = " ".join(environment.run(number).summary.question.split())
+        needs = tuple(each.strip() for each in fields.get("needs", "").split(",") if each.strip())
+        before = [each for each in environment.said().questions if each.question == question]
+        if needs:
+            environment.declare(Question(question=question, needs=needs))
         if before:
             environment.withdraw(*before)
-        if said is not None:
-            environment.declare(said)
 
     await run_in_threadpool(work)
     back = fields.get("back", "")
