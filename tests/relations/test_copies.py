@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import duckdb
 import pytest
@@ -98,6 +99,14 @@ def test_tables_that_are_copies_of_each_other_have_one_original():
     found = copies_among({"a_list": ORDERS, "b_list": ORDERS, "c_list": ORDERS})
     assert len(found) == 2
     assert len({copy.original for copy in found.values()}) == 1
+
+
+def test_a_table_that_stands_in_two_sources_is_a_copy_in_one_of_them():
+    with duckdb.connect() as connection:
+        here = made(connection, "orders", ORDERS)
+        there = replace(here, reference=Reference("warehouse", None, "orders", ()))
+        [copy] = find_copies(connection, [here, there])
+    assert {copy.table, copy.original} == {"shop/orders", "warehouse/orders"}
 
 
 @pytest.mark.parametrize(
