@@ -18,6 +18,7 @@ from coset.relations.code_lists.find import ListStanding, find_code_lists, plain
 from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of, with_titles
 from coset.relations.copies.row_overlap import PassingOver
 from coset.relations.copies.stage import copies_digest, copies_with_originals, standing_of, texts_in_force
+from coset.relations.copies.statements import spoken_of
 from coset.state.objects import CodeList
 from coset.state.read_model import ReadModel
 from coset.state.readings import ReadingStore
@@ -72,8 +73,11 @@ def find_and_store_code_lists(
         if holder is not None and not holder.members:
             with passing_over(path.table_reference):
                 columns += _code_place(connection, opened(holder), path, readings.get(path.reference, ""))
+    texts = texts_in_force(state)
+    names = {(str(part.table.reference), part.table.reference.table or "") for part in parts}
+    retired = {*standing.retired, *spoken_of(texts, sorted(names), lists=True).retired}
     known = ListStanding(
-        copies, set(standing.retired), standing.named, said_of_lists(texts_in_force(state), parts), joined
+        copies, retired, standing.named, said_of_lists(texts, parts), joined
     )  # fmt: skip
     found = find_code_lists(columns, parts, known)
     lists = overruled(found, corrections_in_force(environment, state).code_lists)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 _RETIRED = re.compile(
     r"\b(frozen|no longer|not (?:used|kept|maintained|loaded|updated|filled) any ?more|nobody (?:runs|uses|maintains)"
     r"|superseded by|replaced by|stopped|obsolete|deprecated|retired|abandoned|discontinued|out of date|outdated"
-    r"|never rolled out|(?:never|not been|was not|were not) (?:updated|maintained|kept up|refreshed)"
-    r"|not to be used|must not be used|do not use"
+    r"|never rolled out|not to be used|must not be used|do not use"
     r"|nicht mehr|veraltet|abgelöst|eingestellt|eingefroren|stillgelegt"
     r"|n['’]est plus|ne sont plus|obsolètes?|remplacée?s? par|abandonnée?s?|figée?s?|gelée?s?|périmée?s?"
     r"|non è più|non sono più|non viene più|obsolet[oaie]|sostituit[oaie] da|dismess[oaie]|congelat[oaie]"
@@ -23,6 +22,10 @@ _RETIRED = re.compile(
     r"|ya no|reemplazad[oa]s? por|en desuso|descontinuad[oa]|niet meer|vervangen door|verouderd)(?!\w)",
     re.IGNORECASE,
 )
+_NEVER_UPDATED = re.compile(
+    r"\b(?:never|not been|was not|were not|is not|are not) (?:updated|maintained|kept up|refreshed)\b", re.IGNORECASE
+)
+"""Said of a list of codes, its labels are old; a table of anything else may still be the only one."""
 _DENIED = re.compile(r"\b(not|never|nicht|jamais|non|nunca)\s+$", re.IGNORECASE)
 SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n{2,}|\n(?=\s*(?:[-*•]|\d+[.)]))|\|")
 _OTHER_SUBJECT = re.compile(r"[,;]\s*(?:\w+\s+){1,3}(?:is|are|was|were|ist|sind|est|sont|è|sono|es|son|wird)\b")
@@ -38,8 +41,9 @@ class Spoken:
     retired: Mapping[str, str]
 
 
-def spoken_of(texts: Iterable[str], tables: Sequence[tuple[str, str]]) -> Spoken:
-    """`tables`: pairs of a reference and the name under which a text would speak of it."""
+def spoken_of(texts: Iterable[str], tables: Sequence[tuple[str, str]], *, lists: bool = False) -> Spoken:
+    """`tables`: pairs of a reference and the name under which a text would speak of it; `lists`: they list codes, and
+    one that was never updated is retired."""
     by_name: dict[str, list[str]] = {}
     for reference, name in tables:
         if is_telling(name):
@@ -56,7 +60,7 @@ def spoken_of(texts: Iterable[str], tables: Sequence[tuple[str, str]]) -> Spoken
             if not found:
                 continue
             named.update(reference for _, _, name in found for reference in by_name[name])
-            for name in _retired_in(sentence, found):
+            for name in _retired_in(sentence, found, lists):
                 for reference in by_name[name]:
                     retired.setdefault(reference, " ".join(sentence.split())[:200])
     return Spoken(frozenset(named), retired)
@@ -71,10 +75,11 @@ def _is_written_as_name(word: str) -> bool:
     return "_" in word or any(letter.isdigit() for letter in word) or word.isupper() or not word[1:].islower()
 
 
-def _retired_in(sentence: str, found: Sequence[tuple[int, int, str]]) -> list[str]:
+def _retired_in(sentence: str, found: Sequence[tuple[int, int, str]], lists: bool) -> list[str]:
     """The names that stand right before a phrase of retirement, with no clause of another subject between."""
     names: list[str] = []
-    for phrase in _RETIRED.finditer(sentence):
+    phrases = [*_RETIRED.finditer(sentence), *(_NEVER_UPDATED.finditer(sentence) if lists else ())]
+    for phrase in phrases:
         before = [each for each in found if each[1] <= phrase.start()]
         if not before or _DENIED.search(sentence[: phrase.start()]):
             continue

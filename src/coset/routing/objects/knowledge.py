@@ -14,6 +14,7 @@ from functools import cached_property
 
 from coset.state import EvidenceState, documents
 from coset.state.documents import SURELY_NAMED
+from coset.state.links import linked_entities
 from coset.state.objects import CodeList as StoredCodeList
 from coset.state.profiles import rules_by_entity
 from coset.state.readings import ReadingStore
@@ -137,6 +138,8 @@ class Knowledge:
     rules: tuple[Rule, ...] = ()
     mentions: Mapping[str, tuple[Mention, ...]] = field(default_factory=dict)
     """Of a section, what it names."""
+    linked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of an entity whose records were linked, the tables that they stand in."""
 
     @cached_property
     def copies_of(self) -> Counter[str]:
@@ -193,6 +196,7 @@ def knowledge_of(state: EvidenceState) -> Knowledge:
         tuple(sections),
         tuple(rules),
         _mentions(documents.mentions(state, SURELY_NAMED)),
+        {each.entity: each.tables for each in linked_entities(state)},
     )
 
 

@@ -10,7 +10,7 @@ to choose.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coset.routing.objects.facts import TableFacts
@@ -20,9 +20,12 @@ from coset.routing.views.budgets import Budget
 from coset.routing.views.cost import lines_cost
 from coset.routing.views.text import directory_lines, passage_lines, source_lines
 from coset.routing.views.view import DirectoryEntry, Passage, ViewRule
+from coset.session.linked_tables import CATALOG
 
 READING = 60
 """Letters of a reading in the directory."""
+MOST_LINKED = 12
+"""So many entities whose records were linked are told, and so many tables of each."""
 WIDTHS = ((7, 7), (5, 5), (4, 4), (2, 4), (0, 4), (0, 3), (0, 2), (0, 0))
 """How many columns a line has at most, with a reading and without one; the first pair with which all tables fit. Where
 nothing says what a table is, its columns do."""
@@ -63,6 +66,9 @@ def prefix_of(objects: StateObjects, budget: Budget, description: str = "") -> P
 def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
     sources = tuple((each.name, each.kind, each.tables) for each in objects.sources.values())
     descriptions = _descriptions(objects, budget.documents // 2)
+    if (linked := objects.knowledge.linked) and CATALOG not in objects.sources:
+        sources += ((CATALOG, "record links", len(linked)),)
+        descriptions += ((CATALOG, _linked(linked)),)
     room = budget.documents - lines_cost(source_lines(description, sources, descriptions))
     passages, others = whole_documents(objects, room)
     general = [rule for rule in objects.knowledge.rules if rule.is_general and not rule.status]
@@ -85,6 +91,15 @@ def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
     room = max(0, budget.directory - lines_cost(directory_lines(listed)))
     told = ", ".join(part for part in (f"{left:,} further tables", told) if part)
     return Prefix(description, sources, descriptions, rules, passages, listed, told, room, closed, has_documents)
+
+
+def _linked(entities: Mapping[str, Sequence[str]]) -> str:
+    """One line that says which records are known to be one thing, and how SQL reads that."""
+    told = "; ".join(
+        f"{CATALOG}.{entity} of {', '.join(table.replace('/', '.') for table in tables[:MOST_LINKED])}"
+        for entity, tables in list(entities.items())[:MOST_LINKED]
+    )
+    return f"records with one cluster are one thing, columns cluster, source, table_name, key, evidence, flags: {told}"
 
 
 def _descriptions(objects: StateObjects, most: int) -> tuple[tuple[str, str], ...]:
