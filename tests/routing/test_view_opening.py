@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from view_company import GivenScores, inventory, no_demand, objects
 
 from coset.routing.views.budgets import Budget
@@ -57,15 +55,3 @@ def test_opening_gives_the_details_of_a_table_and_how_it_joins_with_the_view():
     assert any({each.left_table, each.right_table} == {ORDER, ITEMS} for each in more.relations)
     text = details_text(more)
     assert '"shop.nothing"' in text and "DIRECTORY" not in text and more.cost <= 600
-
-
-def test_entities_whose_records_were_linked_are_told_in_one_line():
-    known = objects()
-    known = replace(
-        known, knowledge=replace(known.knowledge, linked={"customer": ("crm/customers", "shop/main/buyer")})
-    )
-    view = materialise(
-        no_demand(), (), GivenScores({}, {f"{ORDER}.amount": 0.9}), known, inventory(), Budget.of(1_000)
-    )  # fmt: skip
-    assert "linked.customer of crm.customers, shop.main.buyer" in prefix_text(view)
-    assert "linked." not in prefix_text(asked(f"{ORDER}.amount", Budget.of(1_000)))

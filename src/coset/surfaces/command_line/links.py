@@ -131,9 +131,13 @@ def _show_things(found: list[Explained], as_json: bool) -> None:
 
 
 def _told(pair: LinkPair) -> str:
-    ends = f"{cell(pair.left_table, 200)}:{cell(pair.left_key, 100)} and "
-    f"{cell(pair.right_table, 200)}:{cell(pair.right_key, 100)}"
+    left, right = (cell(f"{table}:{key}", 300) for table, key in _ends(pair))
+    ends = f"{left} and {right}"
     weight = f", weight {pair.weight:.1f}" if pair.weight else ""
     if pair.followed:
         return f"one: {ends}: {cell(pair.evidence, 200)}{weight}"
     return f"left apart: {ends}: {cell(pair.evidence, 200)}{weight}; {cell(pair.reason or '', 100)}"
+
+
+def _ends(pair: LinkPair) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (pair.left_table, pair.left_key), (pair.right_table, pair.right_key)
