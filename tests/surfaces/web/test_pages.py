@@ -62,7 +62,10 @@ def test_an_environment_that_was_not_comprehended_says_what_to_do(tmp_path: Path
     (tmp_path / "coset.yaml").write_text("sources:\n  rows: {location: rows.csv}\n")
     with open_client(tmp_path) as client:
         page = get(client, "/")
-        assert "coset comprehend" in page and "rows.csv" in page
+        assert "coset comprehend" in page and "rows.csv" in page and 'href="/refresh"' in page
+        empty = client.get("/map")
+        assert empty.status_code == 400 and 'href="/refresh"' in empty.text
+        assert "Refresh now" in get(client, "/refresh")
         refused = client.get("/map/data")
         assert refused.status_code == 400 and "coset comprehend" in refused.text
 

@@ -32,6 +32,8 @@ _making = threading.Lock()
 
 def map_page(request: Request) -> Response:
     coordinate = _coordinate(request)
+    with site_of(request).environment.reading():
+        pass  # Says what to do where there is nothing to draw yet.
     return render(
         request, "map.html", coordinate=coordinate, coordinates=COORDINATES,
         chosen=request.query_params.get("reference", ""), picked=request.query_params.get("identity", ""),
