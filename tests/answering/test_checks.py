@@ -537,7 +537,8 @@ def ruled(company: Company, tmp_path_factory: pytest.TempPathFactory):
         connection.execute(
             "INSERT INTO rules VALUES ('rule 1', 'book#1', 'Orders with rating = 1 are left out of every figure. Amounts are in euro.', 'general', "
             "['shop/orders.rating', 'shop/orders.amount'], 'current'), ('rule 2', 'book#2', 'Orders without an amount are excluded.', 'general', "
-            "['shop/orders.amount'], 'superseded')"
+            "['shop/orders.amount'], 'superseded'), ('rule 3', 'book#3', 'The currency is only filled since amount is.', "
+            "'general', ['shop/orders.amount'], 'current')"
         )
         connection.execute(
             "INSERT INTO code_lists VALUES ('shop/orders.buyer', 'shop/customers', 'customer_id', 'name', NULL, 'en', "
@@ -562,6 +563,8 @@ def test_a_rule_in_force_whose_column_is_not_looked_at_is_told(ruled: Company):
     applied = "WITH kept AS (SELECT * FROM shop.orders WHERE rating <> 1) SELECT sum(amount) FROM kept"
     assert ruled.one("rules", applied).outcome == "passed"
     assert ruled.one("rules", "SELECT count(*) FROM shop.customers").outcome == "passed"
+    # "Only filled" chooses no rows.
+    assert ruled.one("rules", "SELECT count(*) FROM shop.orders WHERE rating <> 1").outcome == "passed"
 
 
 def test_a_code_decoded_with_an_outdated_list_is_told(ruled: Company):

@@ -151,14 +151,18 @@ def test_the_exit_code_tells_regressions(shop: Path, wire: Start, monkeypatch: p
         "--out",
         str(out),
     ]
+    kept = shop / "environments" / "shop" / "coset.corrections.yaml"
     good = CliRunner().invoke(questions, [*start, "--save-baseline", str(baseline)])
     assert good.exit_code == 0, good.output
+    assert not kept.exists(), "nothing is remembered by itself"
     assert "2 of 2 questions hold" in good.stdout
     assert json.loads(baseline.read_text()) == {"questions": {"by town": True, "towns": True}}
     assert "How many customers has each town?" in (out / "report.html").read_text()
     model.towns = "4"
-    bad = CliRunner().invoke(questions, [*start, "--baseline", str(baseline), "--json"])
+    bad = CliRunner().invoke(questions, [*start, "--baseline", str(baseline), "--json", "--confirm"])
     assert bad.exit_code == 1
+    assert "How many customers has each town?" in kept.read_text() and "GROUP BY town" in kept.read_text()
+    assert "How many towns" not in kept.read_text(), "what does not hold, or has no statement, is not confirmed"
     told = json.loads(bad.stdout)
     assert told["changes"]["lost"] == ["towns"] and told["questions"] == {"towns": False, "by town": True}
     assert sorted(each.name for each in out.glob("run-*")) == ["run-1", "run-2"], (

@@ -50,6 +50,8 @@ class Outcome:
     text: str = ""
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
+    sql: str = ""
+    """The statement whose rows are the answer."""
     from_rows: bool = False
     """True when the text is the rows, because the answer had no words of its own."""
     error: str = ""
@@ -101,6 +103,7 @@ def attempt(request: Request, tell: Callable[[dict[str, Any]], None] | None = No
         text=proper(answer_text(answer)) if answer and not answer.stopped else "",
         columns=answer.columns if answer and not answer.stopped else (),
         rows=answer.rows[:MOST_ROWS] if answer and not answer.stopped else (),
+        sql=str(recorder.redact(answer.sql[-1])) if recorder and answer and answer.sql and not answer.stopped else "",
         from_rows=bool(answer and not answer.text),
         error=proper(str(recorder.redact(error)) if recorder else error),
         error_kind=kind,

@@ -63,6 +63,8 @@ class Attempt(BaseModel):
     answer_letters: int = 0
     answer_file: str | None = None
     """Where the whole of a long answer is, beside the attempts."""
+    sql: str = ""
+    """The statement behind the answer."""
     error: str = ""
     error_kind: str = ""
     seconds: float = 0.0

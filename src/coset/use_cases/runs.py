@@ -38,16 +38,24 @@ def replay(workspace: Workspace, number: int, call: Cancellation | None = None) 
 
 
 def confirm(workspace: Workspace, number: int, by: str | None = None) -> Question:
-    """Keep that the answer of a run is right: its question and statement, in the corrections file. The next
-    comprehension mines the statement like SQL that people wrote, and similar questions see it at once."""
+    """Keep that the answer of a run is right: its question and statement."""
     found = run(workspace, number)
     answer = found.answer or {}
     statements = [str(each) for each in answer.get("sql") or ()]
     if found.summary.status != "answered" or not statements:
         raise UserError(f"run {number} has no answer out of a statement: there is nothing to confirm")
-    question = " ".join(found.summary.question.split())
     needs = tuple(str(each) for each in answer.get("references") or ())
-    entry = Question(question=question, needs=needs, sql=statements[-1], by=by, on=datetime.date.today())
+    return confirm_statement(workspace, found.summary.question, statements[-1], needs, by)
+
+
+def confirm_statement(
+    workspace: Workspace, question: str, statement: str, needs: tuple[str, ...] = (), by: str | None = None
+) -> Question:
+    """Keep that a statement answers a question, in the corrections file, instead of what was kept for the question
+    before. The next comprehension mines the statement like SQL that people wrote, and similar questions see it at
+    once."""
+    question = " ".join(question.split())
+    entry = Question(question=question, needs=needs, sql=statement, by=by, on=datetime.date.today())
     known = load_corrections(workspace.configuration).questions
     same = [each for each in known if each.question.casefold() == question.casefold()]
     add_corrections(workspace.configuration, [entry], instead_of=same)

@@ -26,10 +26,15 @@ SURE = 0.6
 RULES = "rules"
 LEAVES_OUT = re.compile(
     r"\b(exclud\w+|left out|leave out|leaving out|omit\w*|ignor\w+|never count\w*|not count\w*|do(?:es)? not count"
-    r"|not be counted|not included|only|must not|not part of|disregard\w*|filter\w*|remov\w+)\b",
+    r"|not be counted|not included|disregard\w*)\b",
     re.IGNORECASE,
 )
 """Words of rules that choose rows: only of those can be told by the columns used whether a statement applies them."""
+MAY_LEAVE_OUT = re.compile(r"\b(only|must not|not part of|filter\w*|remov\w+)\b", re.IGNORECASE)
+FIGURES = re.compile(
+    r"\b(count(s|ed|ing)?|figures?|totals?|sums?|add(ed)? up|report(s|ed|ing)?|statistics|numbers of)\b", re.IGNORECASE
+)
+"""Words that say anything of a column ("is only filled for"), and those that make a rule for figures of them."""
 MARKED = {
     "deleted": re.compile(r"\b(deleted|deletion|delete|del (flag|flg|ind\w*)|soft delete\w*|delflg)\b", re.IGNORECASE),
     "test": re.compile(r"\b(is test|test record|test flag|test account|is training)\b", re.IGNORECASE),
@@ -74,8 +79,8 @@ def check_rules(examined: Examined) -> CheckResult:
     attached = _only_attached(statement)
     tables = {reference for reference, table in statement.tables.items() if table.name.lower() not in attached}
     used = columns_read(statement)
-    said = [f'"{text[:200]}" is about {column}, not used here' for column, text in marks if column not in used]
-    references: list[str] = [column for column, _ in marks if column not in used]
+    said = [f'"{text[:200]}" is about {column}, not used here' for column, text in marks]
+    references: list[str] = [column for column, _ in marks]
     for row in rows:
         columns = {each for each in row.about if _table_of(each, tables) and _chooses_by(each, row.text)}
         if columns and not columns & used:
@@ -91,28 +96,36 @@ def check_rules(examined: Examined) -> CheckResult:
 
 def _marks_left_out(examined: Examined, statement: Statement) -> list[tuple[str, str]]:
     """(column, rule): columns of the tables read that mark rows which a rule for all figures leaves out. A column that
-    marks none does not matter."""
+    marks none does not matter, nor does a second mark of a table where the statement uses the first; what belongs to a
+    test is one too, so that the mark of any table says it."""
     general = [
         sentence
         for row in documents.rules(examined.state)
         if row.scope == "general" and (row.status or "current") == "current"
         for sentence in re.split(r"(?<=[.!?])\s+", " ".join(row.text.split()))
-        if LEAVES_OUT.search(sentence)
+        if _leaves_out(sentence)
     ]
     wanted = {word: text for word in MARKED for text in general if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)}
     if not wanted:
         return []
     model = ReadModel(examined.state)
     names = {each.reference: each.name for each in best_names(examined.state, SURE)}
-    found = []
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     optional = _only_attached(statement)
     for table, known in statement.tables.items():
         for column in model.columns_of.get(table, ()) if known.name.lower() not in optional else ():
             called = f"{_spelled(column.name)} {names.get(column.reference, '')}"
             for word, text in wanted.items():
                 if MARKED[word].search(called) and (column.distinct_values or 0) > 1:
-                    found.append((column.reference, text))
-    return found
+                    place = (word, table if word == "deleted" else "")
+                    found.setdefault(place, []).append((column.reference, text))
+    used = columns_read(statement)
+    return [each for marks in found.values() if not any(column in used for column, _ in marks) for each in marks]
+
+
+def _leaves_out(sentence: str) -> bool:
+    """Whether a sentence leaves rows out of figures."""
+    return bool(LEAVES_OUT.search(sentence) or (MAY_LEAVE_OUT.search(sentence) and FIGURES.search(sentence)))
 
 
 def _only_attached(statement: Statement) -> set[str]:
@@ -165,7 +178,7 @@ def _chooses_by(column: str, text: str) -> bool:
     """Whether a sentence that leaves rows out names the column as the database does."""
     name = re.escape(column.rpartition(".")[2])
     named = re.compile(rf"(?<![\w]){name}(?![\w])", re.IGNORECASE)
-    return any(named.search(each) and LEAVES_OUT.search(each) for each in re.split(r"(?<=[.;!?])\s+", text))
+    return any(named.search(each) and _leaves_out(each) for each in re.split(r"(?<=[.;!?])\s+", text))
 
 
 def _table_of(reference: str, tables: set[str]) -> str | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from coset.benchmark.questions.baseline import Change
     from coset.benchmark.runner import Standing
     from coset.benchmark.systems import System
+    from coset.environment.configuration import Environment
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -236,6 +237,8 @@ def _lead(systems: list[System]) -> str:
               help="What held before: fail only for what is lost against it.")  # fmt: skip
 @click.option("--save-baseline", "saved_path", type=click.Path(path_type=Path), metavar="FILE",
               help="Keep what holds now.")  # fmt: skip
+@click.option("--confirm", "is_confirming", is_flag=True,
+              help="Keep questions that hold, with their statements, in the corrections file.")  # fmt: skip
 @asking_options
 @environment_option
 @json_option
@@ -246,6 +249,7 @@ def questions(
     out: Path | None,
     baseline_path: Path | None,
     saved_path: Path | None,
+    is_confirming: bool,
     environment_path: str | None,
     as_json: bool,
     **given: Any,
@@ -287,6 +291,8 @@ def questions(
     now = held(system.attempts)
     if saved_path:
         write_baseline(saved_path, now)
+    if is_confirming:
+        _confirm(environment, {each.name: each.question for each in expectations if now.get(each.name)}, system)
     changes = change(before, now) if before is not None else None
     bad = changes.lost if changes is not None else tuple(name for name, holds in now.items() if not holds)
     if as_json:
@@ -295,6 +301,18 @@ def questions(
         _show(system, now, changes)
     if bad:
         raise click.exceptions.Exit(1)
+
+
+def _confirm(environment: Environment, texts: dict[str, str], system: System) -> None:
+    """Keep the statements that answered these questions, as `coset run N --confirm` does."""
+    from coset.use_cases.runs import confirm_statement
+    from coset.use_cases.workspace import Workspace
+
+    workspace = Workspace(environment.path)
+    right = {attempt.question: attempt.sql for attempt in system.attempts if attempt.passed and attempt.sql}
+    for name in texts.keys() & right.keys():
+        confirm_statement(workspace, texts[name], right[name])
+    click.echo(f"{len(texts.keys() & right.keys())} questions confirmed", err=True)
 
 
 def _as_data(system: System, now: dict[str, bool], changes: Change | None) -> dict[str, Any]:
