@@ -152,7 +152,8 @@ class _Going:
         leaks, mentions = self.leaks(task, outcome) if self.leaks else ((), ())
         return Attempt(
             dataset=task.dataset, question=task.question, trial=trial, status=outcome.status,
-            verdict=judgement.verdict, reason=judgement.reason, sql=outcome.sql, error=outcome.error, error_kind=outcome.error_kind,
+            verdict=judgement.verdict, reason=judgement.reason, sql=outcome.sql,
+            error=outcome.error, error_kind=outcome.error_kind,
             seconds=round(outcome.seconds, 3), model_seconds=round(outcome.model_seconds, 3),
             cpu_seconds=round(outcome.cpu_seconds, 3),
             requests=outcome.requests, input_tokens=outcome.input_tokens, cached_tokens=outcome.cached_tokens,
