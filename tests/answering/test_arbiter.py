@@ -213,6 +213,9 @@ def test_a_statement_over_tables_outside_the_view_is_refused():
     assert tables_outside("SELECT * FROM shop.orders o JOIN crm.customers c ON true", VIEW) == []
     assert tables_outside("WITH a AS (SELECT 1) SELECT * FROM a, orders", VIEW) == []
     assert tables_outside("SELECT * FROM shop.orders, hr.salaries", VIEW) == ["hr.salaries"]
+    linked = replace(VIEW, sources=(("linked", "record links", 1),))
+    counted = "SELECT count(DISTINCT cluster) FROM linked.customer"
+    assert tables_outside(counted, VIEW) == ["linked.customer"] and tables_outside(counted, linked) == []
     with Wire(call("records", **GOOD, sql="SELECT sum(pay) FROM hr.salaries")) as wire:
         found = decide(wire)
     assert found.records is not None and found.records.queries == [] and "hr.salaries" in found.notes[0]

@@ -211,6 +211,7 @@ def tables_outside(sql: str, view: EvidenceView) -> list[str]:
     known = {_bare(table.sql_name) for table in view.tables} | {_bare(entry.sql_name) for entry in view.directory}
     # A family stands for many tables of one shape, which the view does not list one by one.
     families = {_bare(table.sql_name).partition(".")[0] for table in view.tables if table.family}
+    families |= {name for name, kind, _ in view.sources if kind == "record links"}
     outside = []
     for table in tree.find_all(exp.Table):
         written = ".".join(part.name for part in table.parts).lower()
