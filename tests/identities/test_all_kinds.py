@@ -50,7 +50,7 @@ def test_every_kind_has_profiles_that_sum_to_one(folder: Path):
 
 def test_sections_and_rules_are_about_what_they_speak_of(folder: Path):
     with EvidenceState.read(folder / ".coset") as state:
-        sections = {row.reference: row for row in profiles(state, "section")}
+        sections = {row.reference: row for row in profiles(state, ["section"])}
         rules = {rule.text: rule.entity for rule in knowledge_of(state).rules}
     by_entity = {row.identity for row in sections.values()}
     assert {"customer", "period"} <= by_entity
@@ -60,7 +60,7 @@ def test_sections_and_rules_are_about_what_they_speak_of(folder: Path):
 
 def test_values_speak_without_the_name_of_their_column(folder: Path):
     with EvidenceState.read(folder / ".coset") as state:
-        found = {(row.reference.rpartition(".")[2], row.coordinate): row for row in profiles(state, "value group")}
+        found = {(row.reference.rpartition(".")[2], row.coordinate): row for row in profiles(state, ["value group"])}
     assert found["st", "attribute"].identity in ("status", "type")
 
 

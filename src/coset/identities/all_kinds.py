@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coset import __version__
 from coset.identities.features import numbers_of, text_of
 from coset.identities.inventory import COORDINATES, Coordinate, Lexicon, Phrase, phrase_of
 from coset.identities.model import IdentityModel
@@ -32,12 +33,24 @@ from coset.identities.text_encoder import ObjectTexts, encode_in_tables
 from coset.readings.observed import ObservedColumn, ObservedTable, type_family
 from coset.state import EvidenceState
 from coset.state.documents import rules, sections
-from coset.state.profiles import EvidenceKind, ProfileRow, profiles, replace_profiles
+from coset.state.profiles import (
+    EvidenceKind,
+    ProfileRow,
+    data_digest,
+    number_of_objects,
+    profiles,
+    replace_profiles,
+    sure_entities,
+)
 from coset.state.read_model import ReadModel
 from coset.state.readings import ReadingStore
 from coset.state.tables import ColumnRow, GroupValueRow
 
 MOST_VALUES, LONGEST_TEXT = 12, 300
+WRITTEN: tuple[EvidenceKind, ...] = ("section", "rule")
+OF_DATA: tuple[EvidenceKind, ...] = ("value group", "relation")
+DATA_REALISED = "value groups and relations realised"
+"""The key of `meta` under which stands what the profiles of these were made from."""
 SURE = 0.4
 """What a mentioned table is about speaks for a section from this membership on."""
 
@@ -59,33 +72,53 @@ class Look:
 
 
 def comprehend_all_kinds(state: EvidenceState, model: IdentityModel) -> int:
-    """Bring the profiles of value groups, relations, sections and rules up to date; how many objects have one."""
+    """Bring the profiles of value groups, relations, sections and rules up to date; how many objects have one. Those of
+    value groups and relations stay while the data, its readings and its roles are as they were."""
     store = IdentityStore(state)
-    banks = {coordinate: _bank(store, coordinate, model) for coordinate in COORDINATES}
-    if any(bank is None for bank in banks.values()):
-        return 0
-    roles = {coordinate: store.rows(coordinate) for coordinate in COORDINATES}
-    looks = [*_value_groups(state), *_written(state, model, roles["entity"])]
+    banks: dict[Coordinate, PrototypeBank] = {}
+    for coordinate in COORDINATES:
+        bank = _bank(store, coordinate, model)
+        if bank is None:
+            return 0
+        banks[coordinate] = bank
+    digest = f"{__version__} {model.name} {data_digest(state)}"
+    kinds = WRITTEN if state.meta(DATA_REALISED) == digest else (*WRITTEN, *OF_DATA)
+    looks = list(_written(state, model, sure_entities(state, SURE)))
+    if kinds is not WRITTEN:
+        looks = [*_value_groups(state), *looks]
     known: dict[tuple[str, str], Array] = {
-        (row.digest, row.coordinate): np.array(row.embedding) for row in profiles(state) if row.embedding
+        (row.digest, row.coordinate): np.array(row.embedding) for row in profiles(state, kinds) if row.embedding
     }
     found: list[ProfileRow] = []
     for coordinate, bank in banks.items():
-        assert bank is not None  # noqa: S101  (said above)
-        own = [look for look in looks if coordinate == "entity" or look.kind == "value group"]
-        places = _places(own, coordinate, model, known)
-        profile = model.coordinates[coordinate].profile(distances(places, bank)) if own else np.zeros((0, 0))
-        labels, count = model.coordinates[coordinate].labels, len(model.inventory.of(coordinate))
-        for number, look in enumerate(own):
-            said = [signal for signal in look.signals if signal.coordinate == coordinate]
-            belief = labels.posterior(said, count, profile[number]) if said else profile[number]
-            reasons = tuple(signal.reason for signal in said)
-            found.append(
-                _row(look.kind, look.reference, coordinate, look.digest, belief, places[number], reasons, model)
-            )
-        found += _relations(state, roles[coordinate], coordinate, bank, model)
-    replace_profiles(state, found)
-    return len({(row.kind, row.reference) for row in found})
+        found += _seen(looks, coordinate, bank, model, known)
+        if kinds is not WRITTEN:
+            found += _relations(state, store.rows(coordinate), coordinate, bank, model)
+    with state.transaction():
+        replace_profiles(state, found, kinds)
+        state.set_meta(DATA_REALISED, digest)
+    return number_of_objects(state)
+
+
+def _seen(
+    looks: Sequence[Look],
+    coordinate: Coordinate,
+    bank: PrototypeBank,
+    model: IdentityModel,
+    known: Mapping[tuple[str, str], Array],
+) -> Iterator[ProfileRow]:
+    """The profiles of what is encoded, in one coordinate: what was written has entities alone."""
+    own = [look for look in looks if coordinate == "entity" or look.kind == "value group"]
+    if not own:
+        return
+    places = _places(own, coordinate, model, known)
+    profile = model.coordinates[coordinate].profile(distances(places, bank))
+    labels, count = model.coordinates[coordinate].labels, len(model.inventory.of(coordinate))
+    for number, look in enumerate(own):
+        said = [signal for signal in look.signals if signal.coordinate == coordinate]
+        belief = labels.posterior(said, count, profile[number]) if said else profile[number]
+        reasons = tuple(signal.reason for signal in said)
+        yield _row(look.kind, look.reference, coordinate, look.digest, belief, places[number], reasons, model)
 
 
 def _bank(store: IdentityStore, coordinate: Coordinate, model: IdentityModel) -> PrototypeBank | None:
@@ -132,7 +165,7 @@ def _value_groups(state: EvidenceState) -> Iterator[Look]:
         yield Look("value group", reference, ObjectTexts(text_of(table, seen), told), numbers_of(table, seen))
 
 
-def _written(state: EvidenceState, model: IdentityModel, roles: Mapping[str, StoredRow]) -> Iterator[Look]:
+def _written(state: EvidenceState, model: IdentityModel, entities: Mapping[str, str]) -> Iterator[Look]:
     """Sections and rules. A rule stands in a section, whose titles say what it is about."""
     lexicon = Lexicon(model.inventory)
     told = sections(state)
@@ -142,10 +175,10 @@ def _written(state: EvidenceState, model: IdentityModel, roles: Mapping[str, Sto
         about[rule.section_reference].update(rule.about)
     titles = {section.reference: ". ".join(section.title_path) for section in told}
     for section in told:
-        signals = _signals(section.text, titles[section.reference], about[section.reference], model, lexicon, roles)
+        signals = _signals(section.text, titles[section.reference], about[section.reference], model, lexicon, entities)
         yield _as_table("section", section.reference, f"{titles[section.reference]}. {section.text}", signals)
     for rule in stated:
-        signals = _signals(rule.text, "", rule.about, model, lexicon, roles)
+        signals = _signals(rule.text, "", rule.about, model, lexicon, entities)
         yield _as_table("rule", rule.reference, rule.text, signals)
 
 
@@ -160,7 +193,7 @@ def _signals(
     about: Sequence[str] | set[str],
     model: IdentityModel,
     lexicon: Lexicon,
-    roles: Mapping[str, StoredRow],
+    entities: Mapping[str, str],
 ) -> list[Signal]:
     found = []
     for labeler, words in (("words of the title", title), ("words of the text", text)):
@@ -169,11 +202,7 @@ def _signals(
             told = ", ".join(sorted({" ".join(phrase) for phrase, _ in named}))
             identities = tuple(dict.fromkeys(identity for _, several in named for identity in several))
             found.append(Signal(labeler, "entity", identities, True, f"it says {told}"))
-    mentioned = {
-        role.identity
-        for reference in about
-        if (role := roles.get(reference)) is not None and role.profile.max() >= SURE
-    }
+    mentioned = {entities[reference] for reference in about if reference in entities}
     if mentioned:
         places = tuple(sorted(model.inventory.position("entity", identity) for identity in mentioned))
         found.append(

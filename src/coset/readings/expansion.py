@@ -306,11 +306,14 @@ def _wordy(column: ObservedColumn) -> bool:
 @lru_cache(maxsize=20_000)
 def _forms(piece: str) -> tuple[tuple[str, float], ...]:
     """The words that a piece may stand for, each with how far it is from them."""
+    letters = frozenset(piece)
     words = vocabulary().by_letter.get(piece[0], ())
     return tuple(
         (word, cost)
-        for word, consonants in words
-        if len(word) > len(piece) and (cost := _form_cost(piece, word, consonants)) is not None
+        for word, consonants, of_word in words
+        if letters <= of_word
+        and len(word) > len(piece)
+        and (cost := _form_cost(piece, word, consonants)) is not None
     )
 
 

@@ -38,13 +38,13 @@ class Vocabulary:
         return word in self.counts
 
     @cached_property
-    def by_letter(self) -> dict[str, tuple[tuple[str, str], ...]]:
-        """Words of four letters and more by their first letter, each with its first letter and consonants: what an
-        unlisted short form may stand for."""
-        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    def by_letter(self) -> dict[str, tuple[tuple[str, str, frozenset[str]], ...]]:
+        """Words of four letters and more by their first letter, each with its first letter and consonants, and with
+        its letters: what an unlisted short form may stand for."""
+        found: dict[str, list[tuple[str, str, frozenset[str]]]] = defaultdict(list)
         for word, count in self.counts.items():
             if len(word) >= 4 and count >= 4:
-                found[word[0]].append((word, word[0] + word[1:].translate(_WITHOUT_VOWELS)))
+                found[word[0]].append((word, word[0] + word[1:].translate(_WITHOUT_VOWELS), frozenset(word)))
         return {letter: tuple(words) for letter, words in found.items()}
 
 
