@@ -106,6 +106,20 @@ def test_every_format_is_cut_into_the_same_sections(tmp_path: Path):
         )
 
 
+def test_a_pdf_that_is_damaged_but_legible_is_read_without_a_word_of_warning(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+):
+    pytest.importorskip("pypdf")
+    path = pdf_file(tmp_path / "a.pdf", [[("Handbook", 20), ("Tests never count.", 10)]])
+    text = path.read_bytes()
+    path.write_bytes(text[: text.rindex(b"startxref")] + b"startxref\n3\n%%EOF")
+    (tmp_path / "b.pdf").write_bytes(text[:60])
+    outcomes = dict(read_documents([path, tmp_path / "b.pdf"]))
+    assert "Tests never count." in cut(outcomes[path], "a.pdf")[-1].text
+    assert "damaged" in str(outcomes[tmp_path / "b.pdf"])
+    assert capfd.readouterr() == ("", "")
+
+
 def test_hostile_and_damaged_documents_are_named_and_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("pypdf")
     bomb = word_file(tmp_path / "bomb.docx", paragraph("x" * 3_000_000))

@@ -84,10 +84,13 @@ rules:
 links:
   - {entity: customer, records: [{table: crm/customers, key: CUST-0001}, {table: crm/customers, key: CUST-0002}]}
 questions:
-  - {question: 'How many orders are open?', needs: [shop/orders]}
+  - question: How many orders are open?
+    needs: [shop/orders]
+    sql: SELECT count(*) AS open_orders FROM shop.orders WHERE status = 'open'
 """
 
 
+CONFIRMED = "SELECT text FROM written_sql WHERE text LIKE '%open_orders%'"
 LABELS = "SELECT code FROM code_labels WHERE code_reference = 'shop/orders.status'"
 
 
@@ -107,6 +110,7 @@ def effects(folder: Path) -> dict[str, object]:
             "joins": len(state.rows("SELECT 1 FROM relations WHERE left_columns[1] = 'shop/orders.buyer'")),
             "copies": [(each.table, each.original) for each in state.copies()],
             "codes": sorted(row["code"] for row in state.rows(LABELS)),
+            "questions": len(state.rows(CONFIRMED)),
         }
 
 
@@ -117,12 +121,14 @@ def test_every_kind_of_entry_takes_effect_and_survives_the_state_and_a_slip_of_t
     (folder / "coset.yaml").write_text("sources:\n  crm: {location: crm.db}\n  shop: {location: .}\n")
     before = effects(folder)
     assert before["joins"] == 1 and not before["note"] and not before["rule"] and before["copies"] == []
+    assert before["questions"] == 0
     file = folder / "coset.corrections.yaml"
     file.write_text(EVERY_KIND)
     said = effects(folder)
     assert said == {
         "problems": [], "role": "price_of", "note": True, "rule": True, "reading": True, "joins": 0,
         "copies": [("shop/orders_saved", "shop/orders")], "codes": ["open", "paid"],
+        "questions": 1,
     }  # fmt: skip
     shutil.rmtree(folder / ".coset")
     assert effects(folder) == said

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import coset
+from answering.wire_servers import Say, Wire, call
 from api.shop import write_shop
 from coset.environment.configuration import EnvironmentEntry, LimitsEntry, ModelsEntry, SourceEntry, load_environment
+from coset.surfaces.command_line import coset as command_line
 
 QUESTION = "What amount did customers order?"
 SAID = """\
@@ -95,17 +98,52 @@ def test_the_other_keys_take_effect_at_the_next_comprehension(tmp_path: Path, mo
     (folder / "roles.yaml").write_text(
         "attributes:\n  - {id: ounces, name: ounces, meaning: a weight in ounces, examples: [weight_in_ounces]}\n"
     )
+    (folder / "coset.corrections.yaml").write_text(
+        "roles:\n  - {reference: shop/other.weight_in_ounces, is: .ounces}\n"
+    )
     with_roles = BOTH.replace("orders.csv", "other.csv") + "identities: roles.yaml\n"
-    assert "weight_in_ounces" in shown(folder, with_roles % ("", ""))
+    assert ".ounces" not in shown(folder, BOTH.replace("orders.csv", "other.csv") % ("", ""))
+    assert ".ounces" in shown(folder, with_roles % ("", ""))
+
+
+def test_a_limit_takes_effect_at_the_next_comprehension(tmp_path: Path):
+    folder = write_shop(tmp_path)
+    configuration = BOTH % (", limits: {cell_bytes: 5}", "")
+    (folder / "coset.yaml").write_text(configuration)
+    with coset.open(folder) as environment:
+        [(name, problem)] = environment.comprehend(jobs=1).problems
+    assert "customers" in name and "cell_bytes" in problem
+    assert "Chur" not in shown(folder, configuration)
+    assert "Chur" in shown(folder, BOTH % (", limits: {cell_bytes: 500}", ""))
+
+
+def test_the_reader_is_asked_by_the_next_comprehension_and_the_agent_by_the_next_question(tmp_path: Path):
+    folder = write_shop(tmp_path)
+    before = shown(folder, BOTH % ("", ""))
+    asked = Say("T1 | tavern bills | one bill\n")
+    counted = call("sql", query="SELECT count(*) AS n FROM shop.orders")
+    with Wire(asked) as reader, Wire(counted, call("answer", results=["result_1"], confidence=0.9)) as agent:
+        (folder / "coset.yaml").write_text(
+            (BOTH % ("", "")) + f"models: {{reader: '{reader.url}', agent: '{agent.url}'}}\n"
+        )
+        done = CliRunner().invoke(command_line, ["comprehend", "--yes", "--jobs", "1", "-e", str(folder)])
+        assert reader.requests and "buyer" in reader.everything and agent.requests == [], done.output
+        with coset.open(folder) as environment:
+            assert "tavern bills" in str(environment.view(QUESTION, budget=6000)) and "tavern bills" not in before
+            environment.ask("How many orders are there?")
+        assert "How many orders are there?" in agent.everything
 
 
 def test_models_and_limits_reach_those_who_use_them(tmp_path: Path):
     folder = write_shop(tmp_path)
     limits = {name: 7 for name in LimitsEntry.model_fields}
     models = {name: "anthropic:some" for name in ModelsEntry.model_fields}
-    (folder / "coset.yaml").write_text((BOTH % ("", f", limits: {limits}")) + f"models: {models}\n")
+    (folder / "coset.yaml").write_text(
+        (BOTH % ("", f", limits: {limits}, options: {{region: here}}")) + f"models: {models}\n"
+    )
     environment = load_environment(folder)
     assert all(getattr(environment.settings("shop").limits, name) == 7 for name in limits)
+    assert environment.settings("shop").options == {"region": "here"}
     assert environment.models == models
 
 
