@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
-from coset.environment.corrections import load_corrections
 from coset.relations.copies import copies_with_originals
 from coset.relations.links.find import EntityLinks, Given, Links, PassingOver, SaidLink, find_links
 from coset.relations.links.masters import Known
@@ -30,6 +29,7 @@ from coset.state.links import (
 )
 from coset.state.read_model import ReadModel, grouped
 from coset.state.readings import ReadingStore
+from coset.state.said import corrections_in_force
 from coset.state.tables import PathRow
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def links_digest(environment: Environment, state: EvidenceState) -> str:
     digest.update(repr(roles_in_brief(state)).encode())
     digest.update(repr(sorted(copies_with_originals(state))).encode())
     digest.update(repr(sections_in_force(state)).encode())
-    digest.update(repr(load_corrections(environment).links).encode())
+    digest.update(repr(corrections_in_force(environment, state).links).encode())
     return digest.hexdigest()
 
 
@@ -72,7 +72,7 @@ def find(
         grouped(model.all(PathRow), "table_reference"),
     )
     given = Given(
-        originals, known, model.relations, sections_in_force(state), said_of_records(environment), large
+        originals, known, model.relations, sections_in_force(state), said_of_records(environment, state), large
     )  # fmt: skip
     return find_links(tables.connection, given, tables.open, passing_over)
 
@@ -102,10 +102,10 @@ def link_and_store(
     return found
 
 
-def said_of_records(environment: Environment) -> list[SaidLink]:
+def said_of_records(environment: Environment, state: EvidenceState) -> list[SaidLink]:
     """What the corrections file says, later entries over earlier ones on the same pair."""
     said: dict[frozenset[tuple[str, str]], SaidLink] = {}
-    for link in load_corrections(environment).links:
+    for link in corrections_in_force(environment, state).links:
         ends = [(record.table, record.key) for record in link.records]
         for place, one in enumerate(ends):
             for other in ends[place + 1 :]:
