@@ -311,9 +311,7 @@ def _forms(piece: str) -> tuple[tuple[str, float], ...]:
     return tuple(
         (word, cost)
         for word, consonants, of_word in words
-        if letters <= of_word
-        and len(word) > len(piece)
-        and (cost := _form_cost(piece, word, consonants)) is not None
+        if letters <= of_word and len(word) > len(piece) and (cost := _form_cost(piece, word, consonants)) is not None
     )
 
 
