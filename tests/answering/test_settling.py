@@ -8,10 +8,13 @@ import pytest
 
 from answering.small_company import HandRouter
 from answering.wire_servers import Say, Wire, call
+from coset.answering.agent.loop import MOST_CALLS
 from coset.answering.answer import rows_of_answer, ties_told
 from coset.answering.ask import AskOptions, ask
-from coset.answering.evidence.recover import CoreRecover, LearnedRecover
+from coset.answering.evidence.recover import CoreRecover, LearnedRecover, recover_all
 from coset.answering.models.client import Limits, Retries
+from coset.answering.prompt import TOOLS
+from coset.answering.quoting import grid
 from coset.environment.configuration import Environment
 
 COUNT = "SELECT count(*) AS n FROM crm.customers WHERE city = 'Bern'"
@@ -171,3 +174,14 @@ def test_the_arbiter_may_look_at_rows_before_it_decides(environment: Environment
     told = wire.requests[1]["messages"][-1]["content"]
     assert '"open"' in told and '"void"' in told and "hr.salaries is not in the evidence" in told
     assert answer.rows == ((100,),) and len(wire.requests) == 2
+
+
+def test_for_what_there_is_no_room_is_said_and_long_texts_of_small_results_are_whole():
+    found = recover_all(lambda what, budget: "word " * budget, ["a", "b", "a"], 300)
+    assert [what for what, _ in found] == ["a", "b"] and "not looked up" in found[-1][1]
+    text, rows = grid(["note"], ["VARCHAR"], [("x" * 1_500,), ("y" * 1_500,)], 6_000)
+    assert rows == 2 and "x" * 1_500 in text and "y" * 1_500 in text
+
+
+def test_the_limit_of_calls_stands_in_the_description_of_a_tool():
+    assert f"At most {MOST_CALLS} calls" in TOOLS["sql"]
