@@ -19,7 +19,7 @@ from coset.answering.agent.tools import Statements
 from coset.answering.arbiter.draft import Draft
 from coset.answering.arbiter.parse_records import RecordsForm, read_form, resolved, typed
 from coset.answering.arbiter.records import Records
-from coset.answering.evidence.of_question import Evidence, read_by, tables_in
+from coset.answering.evidence.of_question import Evidence, Unseen, read_by, tables_in
 from coset.answering.models.client import ModelClient, Reply, Tool, schema_of
 from coset.answering.prompt import (
     ARBITER,
@@ -161,15 +161,17 @@ class _Arbiter:
         if self.look is None or not records.queries:
             return None
         seen = self.decided > 0
-        unseen = [] if seen else self.evidence.unseen(records.queries[0].sql)
+        unseen = Unseen() if seen else self.evidence.unseen(records.queries[0].sql)
         draft = self.look(records, seen)
         self.draft = draft.after(self.draft) if draft is not None else None
-        if self.draft is None or (self.draft.settled is not None and not unseen):
+        if self.draft is None:
             return None
+        if self.draft.settled is not None and (not unseen.tells or (self.draft.is_checked and not unseen.rules)):
+            return None  # Details of a table say nothing new to who has checked what the statement stands on.
         if self.draft.is_open or self.decided >= MOST_DECIDED or not self.draft.name:
             return None
         self.decided += 1
-        self.draft = self.draft.doubted(unseen) if unseen else self.draft
+        self.draft = self.draft.doubted(unseen.tells) if unseen.tells else self.draft
         return DECIDE.format(draft=self.draft.text)
 
     def _shown(self, wanted: Sequence[str]) -> str:

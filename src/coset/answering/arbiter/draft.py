@@ -27,7 +27,7 @@ LONGEST_STATEMENT = 2_000
 SURE, REMARKED, DOUBTED, AMBIGUOUS, OF_NOTHING = 0.9, 0.85, 0.75, 0.7, 0.6
 """Stated confidence: nothing speaks against it; a check of its own found rows; a check of ours does; several readings;
 one row of nothing."""
-MOST_CHECKS = 6
+MOST_CHECKS = 10
 FOUND_ROWS = 3
 OWN = "arbiter's check"
 
@@ -48,6 +48,12 @@ class Draft:
     """The arbiter's own checks, those that passed too."""
     is_open: bool = False
     """A person or an agent is to go on: texts to read, something missing, a reading to choose."""
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether a check of the arbiter's own was made, and none found anything."""
+        outcomes = {check.outcome for check in self.own}
+        return "passed" in outcomes and not outcomes & {"failed", "doubt"}
 
     def doubted(self, against: Sequence[str]) -> Draft:
         """The same with something to decide after all."""
@@ -117,15 +123,16 @@ def _found(
         wrong = misfit(records.shape, rows)
         return ([wrong] if wrong else []), bool(wrong)
     shown_nulls = {each.reference for table in view.tables for each in table.columns if each.nulls}
-    new = verification.tell(proposal, shown_nulls)
-    return new, verification.stands(proposal, shown_nulls)
+    new = verification.tell(proposal, shown_nulls, records.cited)
+    return new, verification.stands(proposal, shown_nulls, records.cited)
 
 
 def _own_checks(records: Records, statements: Statements) -> list[CheckResult]:
     """The arbiter's own checks, each a statement that gives rows, or a count, when something is wrong: failed where it
     says that it must hold and rows are found, a doubt where others find some."""
     found = []
-    for check in [each for each in records.checks if each.sql.strip()][:MOST_CHECKS]:
+    asked = [each for each in records.checks if each.sql.strip()]
+    for check in asked[:MOST_CHECKS]:
         what = one_line(check.what, 160)
         must = what.lower().startswith("must")
         try:
@@ -141,6 +148,9 @@ def _own_checks(records: Records, statements: Statements) -> list[CheckResult]:
         shown_rows = "; ".join(", ".join(cell(value, 60) for value in row) for row in rows)
         more = ", ..." if result.truncated else ""
         found.append(CheckResult(OWN, "failed" if must else "doubt", f"{what}: found {shown_rows}{more}"))
+    if left := asked[MOST_CHECKS:]:
+        names = "; ".join(one_line(each.what, 60) for each in left)
+        found.append(CheckResult(OWN, "not applicable", f"not run, at most {MOST_CHECKS} are: {names}"))
     return found
 
 

@@ -16,6 +16,7 @@ from coset.answering.answer import Proposal
 from coset.answering.arbiter.records import Shape
 from coset.answering.checks import CheckResult, PinnedShape, run_checks
 from coset.answering.checks import Proposal as Checked
+from coset.answering.checks.knowledge import RULES
 from coset.answering.checks.result_shape import GRAIN
 from coset.answering.checks.result_values import NULLS
 from coset.answering.quoting import one_line
@@ -62,21 +63,23 @@ class Verification:
         ]
         return [one_line(f"{check.name}: {check.detail}", 300) for check in failed[:MOST_TOLD]]
 
-    def tell(self, proposal: Proposal, with_nulls: Collection[str] = ()) -> list[str]:
+    def tell(self, proposal: Proposal, with_nulls: Collection[str] = (), cited: Collection[str] = ()) -> list[str]:
         """Everything that speaks against a proposal, doubts too; each is told this once. `with_nulls` are columns whose
-        NULLs whoever wrote the statement had before their eyes: a doubt about those is no news."""
-        wrong = [check for check in self._doubts(proposal, with_nulls) if check.detail not in self._told][:MOST_TOLD]
+        NULLs whoever wrote the statement had before their eyes, `cited` what they gave a reason for: a doubt about the
+        NULLs of the first, or whether a rule on the second was seen, is no news."""
+        found = self._doubts(proposal, with_nulls, cited)
+        wrong = [check for check in found if check.detail not in self._told][:MOST_TOLD]
         self._told.update(check.detail for check in wrong)
         self._remarked.update(check.detail for check in wrong)
         return [one_line(f"{check.name}, {check.outcome}: {check.detail}", 240) for check in wrong]
 
-    def stands(self, proposal: Proposal, with_nulls: Collection[str] = ()) -> bool:
+    def stands(self, proposal: Proposal, with_nulls: Collection[str] = (), cited: Collection[str] = ()) -> bool:
         """Whether anything speaks against a proposal, told before or not."""
-        return bool(self._doubts(proposal, with_nulls))
+        return bool(self._doubts(proposal, with_nulls, cited))
 
-    def _doubts(self, proposal: Proposal, with_nulls: Collection[str]) -> list[CheckResult]:
+    def _doubts(self, proposal: Proposal, with_nulls: Collection[str], cited: Collection[str]) -> list[CheckResult]:
         found = [check for check in self.check(proposal) if check.outcome in {"failed", "doubt"}]
-        return [check for check in found if not _is_known(check, with_nulls)]
+        return [check for check in found if not _is_known(check, with_nulls, cited)]
 
     def is_failed(self, proposal: Proposal) -> bool:
         """Whether a check says of it that it is wrong."""
@@ -123,10 +126,14 @@ class Verification:
         return self.found
 
 
-def _is_known(check: CheckResult, with_nulls: Collection[str]) -> bool:
+def _is_known(check: CheckResult, with_nulls: Collection[str], cited: Collection[str]) -> bool:
     """The check of the grain names references only where it speaks of rows without a key."""
-    is_of_nulls = check.name in {NULLS, GRAIN} and check.outcome == "doubt" and bool(check.references)
-    return is_of_nulls and all(reference in with_nulls for reference in check.references)
+    if check.outcome != "doubt" or not check.references:
+        return False
+    if check.name == RULES:  # Beside the columns it names the rules themselves, which are parts of documents.
+        columns = [reference for reference in check.references if "#" not in reference]
+        return bool(columns) and all(column in cited for column in columns)
+    return check.name in {NULLS, GRAIN} and all(reference in with_nulls for reference in check.references)
 
 
 def _pinned(shape: Shape | None) -> PinnedShape | None:

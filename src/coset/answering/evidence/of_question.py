@@ -33,6 +33,20 @@ MOST_RULES = 60
 MOST_UNSEEN = 5
 
 
+@dataclass(frozen=True)
+class Unseen:
+    """What a statement stands on and its writer has not seen."""
+
+    tables: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+
+    @property
+    def tells(self) -> list[str]:
+        return [f"{each} stood in the directory only: its details are above" for each in self.tables] + [
+            f"a rule in force that was not shown: {each}" for each in self.rules
+        ]
+
+
 @dataclass
 class Evidence:
     """What one question is answered from."""
@@ -92,14 +106,14 @@ class Evidence:
     def _with_confirmed(self, block: str) -> str:
         return f"{block}\n\n{self.confirmed}" if self.confirmed else block
 
-    def unseen(self, sql: str) -> list[str]:
+    def unseen(self, sql: str) -> Unseen:
         """What a statement stands on and its writer has not seen: tables of which only the directory spoke, and rules
         in force on what it reads that no shown document holds."""
         named = tables_in(sql, self.view)
         detailed = {table.reference for table in self.view.tables}
-        told = [f"{each} stood in the directory only: its details are above" for each in named if each not in detailed]
+        tables = tuple(each for each in named if each not in detailed)
         if self.recover is None:
-            return told
+            return Unseen(tables)
         said = " ".join(" ".join(passage.text.split()) for passage in self.view.passages)
         known = {rule.reference for rule in self.view.rules}
         reads = {*named, *read_by(sql, self.view)}
@@ -109,7 +123,7 @@ class Evidence:
             if not rule.status and not rule.is_general and reads & set(rule.about) and rule.reference not in known
         ]
         new = [" ".join(rule.text.split()) for rule in rules]
-        return told + [f"a rule in force that was not shown: {text}" for text in new if text not in said][:MOST_UNSEEN]
+        return Unseen(tables, tuple(text for text in new if text not in said)[:MOST_UNSEEN])
 
     @property
     def is_thin(self) -> bool:
