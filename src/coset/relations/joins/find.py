@@ -21,7 +21,7 @@ from coset.relations.joins.expressions import Tested, test_join, tested_from
 from coset.relations.joins.facts import join_facts
 from coset.relations.joins.features import Candidate
 from coset.relations.joins.joinable import JoinableTable, JoinColumn
-from coset.relations.joins.judging import LEAST_BELIEVED, Sides, judged
+from coset.relations.joins.judging import LEAST_BELIEVED, SURE_BY_PREFIX, Sides, judged
 from coset.relations.joins.memory import JoinMemory, KnownColumns, Tests
 from coset.relations.joins.model import likelihood_of
 from coset.relations.joins.neighbours import Kept, Neighbours, Right
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 LEAST_PREFIX = 3
 TABLES_AT_ONCE = 20
 FURTHER_PARENTS = 2
-SURE_BY_PREFIX = 0.85
 CONFIRMED = 0.3
 """The rows must bear out at least this part of what the distinct values promise."""
 

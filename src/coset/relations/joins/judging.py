@@ -38,6 +38,8 @@ LEAST_BELIEVED = 0.25
 """A join that is believed less is not shown."""
 PROVEN, PROVEN_ASIDE, PROVEN_BITS, KEY_ROLE = 0.93, 0.8, 1_000.0, 0.6
 """On the environments that taught the judging all joins of such keys hold, 60 of them listed."""
+SURE_BY_PREFIX = 0.85
+"""Of two columns whose every value begins with the same word, one of them unique and holding the other."""
 FULLY_SAID, SURE_ROLE, UNIQUE, FORBIDDEN = 0.9, 0.5, 0.98, 0.2
 
 
@@ -112,6 +114,8 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
         believed = names_of_tables(candidate) if candidate.right.is_names else float(likelihood)
         if _is_proven(candidate, side, background):
             believed = max(believed, PROVEN if Features(*candidate.features).right_is_main else PROVEN_ASIDE)
+        if side.same_prefix:
+            believed = max(believed, SURE_BY_PREFIX)
         believed = min(believed, _most(candidate, side, background))
         if background.is_written(side.left, side.right) and candidate.overlap.found:
             believed = max(believed, WRITTEN)
@@ -137,6 +141,8 @@ def _is_proven(candidate: Candidate, side: Sides, background: Background) -> boo
 def _most(candidate: Candidate, side: Sides, background: Background) -> float:
     """What a join may be believed at most. Roles forbid some whatever the values say: a measure, a counter or a year
     refers to nothing, and nothing refers to one; the counters of two tables meet because both count."""
+    if candidate.left.table == candidate.right.table and candidate.left.uniqueness >= UNIQUE:
+        return FORBIDDEN  # Two names of the same row, which refers to no other.
     said = max(candidate.name, background.meaning(side.left, side.right), background.means_table(*side[:3]))
     if said >= FULLY_SAID or candidate.right.is_names:
         return 1.0
