@@ -238,7 +238,7 @@ def test_schema_only_lets_counts_out_and_no_value(open_session: OpenSession, sho
         ("SELECT * FROM crm.old_things", "there is no table"),
         ("SELECT nonesuch FROM orders.orders", "nonesuch"),
         ("SELEC 1", "syntax error"),
-        ("SELECT id + buyer::INT FROM orders.orders WHERE id = 1", "c1"),
+        ("SELECT id + buyer::INT FROM orders.orders WHERE id = 1", "column buyer"),
     ],
 )
 def test_mistakes_are_told_with_the_way_out(sql: str, expected: str, open_session: OpenSession):

@@ -50,6 +50,8 @@ _CHECKOUT = (
     ("snapshot_postgresql", "copying a PostgreSQL table into a snapshot"),
     ("web_map", "first paint, weight and frames of the map of the web page at 20,000 objects"),
     ("demo_seeds", "the five answers of the demo against what its generator knows, seed by seed"),
+    ("endurance", "comprehension that is killed or runs out of disk, servers under load"),
+    ("fuzz_readers", "damaged pg_dumps and mongodumps: read, or refused in a sentence"),
     ("help_time", "wall time of `coset --help`"),
 )
 _NEEDS = {
@@ -58,6 +60,8 @@ _NEEDS = {
     "table_encoders": "--corpus DIR",
     "offline_reasoner": "--corpus DIR --work DIR",
     "joins": "--tasks DIR --found FILE",
+    "endurance": "kills ENVIRONMENT",
+    "fuzz_readers": "pg_dump FILE",
 }
 """What a script cannot do without."""
 

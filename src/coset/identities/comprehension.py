@@ -63,7 +63,7 @@ def comprehend_identities(state: EvidenceState, model: IdentityModel) -> RoleSum
     environment = observe(state)
     taught = store.taught(model.inventory)
     seen = hashlib.blake2b(
-        repr((model.name, environment, taught)).encode("utf-8", "replace"), digest_size=16
+        repr((model.name, model.inventory, environment, taught)).encode("utf-8", "replace"), digest_size=16
     ).hexdigest()
     if state.meta(REALISED) == seen:
         return RoleSummary(len(environment.objects), 0, 0, len(environment.objects), ())

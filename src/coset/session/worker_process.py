@@ -33,15 +33,16 @@ CONVERSIONS = {"ConversionException", "InvalidInputException", "OutOfRangeExcept
 """Errors in which DuckDB quotes what it was about to convert."""
 HIDDEN = "[...]"
 _WORDS = """
-    a according addition and argument as at base64 be because bit blob byte can cannot cast casting character
-    column could conversion convert date decode decimal destination did digit division does encountered error
-    exceeds expected extract failed field for format found from function hex in input integer interval into
-    invalid is it json length list malformed map match mean missing mm dd yyyy multiple multiplication must name
-    near negative not null number of or out overflow parse path position range recognized required requires scale
-    source specifier string struct subtraction t than that the time timestamp to too type unexpected unhandled use
-    using uuid value when while width with without year month day hour minute second zero bigint bool boolean char
-    double enum float hugeint int int128 int16 int32 int64 int8 real smallint tinyint ubigint uhugeint uint16
-    uint32 uint64 uint8 uinteger union usmallint utinyint varchar
+    a according addition and argument as at backslash bad base64 be because bigint bit blob bool boolean bracket
+    byte can cannot cast casting char character class closing column conversion convert could date day dd decimal
+    decode destination did digit division does double encountered enum error escape exceeds expected expression
+    extract failed field float for format found from function group hex hour hugeint in input int int128 int16
+    int32 int64 int8 integer interval into invalid is it json length list malformed map match mean minute missing
+    mm month multiple multiplication must name near negative not null number of operator or out overflow parse
+    path perl position range real recognized regular repetition required requires scale second smallint source
+    specifier string struct subtraction t than that the time timestamp tinyint to too trailing type ubigint
+    uhugeint uint16 uint32 uint64 uint8 uinteger unexpected unhandled union unmatched use using usmallint utinyint
+    uuid value varchar when while width with without year yyyy zero
 """
 MESSAGE_WORDS = frozenset(_WORDS.split())
 """The words of DuckDB's own messages about conversions."""
@@ -231,4 +232,4 @@ def _without_values(kind: str, text: str, statement: str) -> str:
     ]
     shortened = [word for place, word in enumerate(told) if word != HIDDEN or told[place - 1 : place] != [HIDDEN]]
     hint = "" if HIDDEN not in shortened else "; values are not told here, try_cast gives NULL for what does not fit"
-    return f"{' '.join(shortened).rstrip('.!')}{hint}"
+    return f"{' '.join(shortened).rstrip('.')}{hint}"

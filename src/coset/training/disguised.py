@@ -201,7 +201,7 @@ def disguised_set(
         if items[0].part == "train" and number % one_in != first:
             continue
         generator = random.Random(f"kinds:{seed}:{'/'.join(key)}")
-        chosen: Kind = kind or generator.choice(KINDS[1:])
+        chosen: Kind = generator.choice(KINDS[1:]) if kind is None else kind
         tables = _labelled_tables(items)
         if items[0].part == "train" and len(tables) > MOST_TABLES:
             tables = random.Random(f"tables:{'/'.join(key)}").sample(tables, MOST_TABLES)

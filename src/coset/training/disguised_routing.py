@@ -30,7 +30,8 @@ from coset.routing.request import Anchor, Demand
 from coset.routing.schema_files import Key, SchemaDatabase
 from coset.routing.schema_routing import MARK
 from coset.routing.search.blending import blended
-from coset.routing.search.lexical import WeightedWords, texts_of_observed
+from coset.routing.search.lexical import texts_of_observed
+from coset.routing.search.weighted_words import WeightedWords
 from coset.routing.search.word_index import stems_of
 from coset.training.corpora import Question
 from coset.training.disguised import Conditions, Disguised, disguise
@@ -90,7 +91,8 @@ def _rename(hidden: Disguised, whole: ObservedEnvironment, renamed: dict[tuple[K
     for table in whole.tables:
         if table.reference in hidden.copies:
             continue
-        for own in (table, *table.columns):
+        parts: list[ObservedTable | ObservedColumn] = [table, *table.columns]
+        for own in parts:
             origin = hidden.origins.get(own.reference)
             if origin is not None:
                 renamed[origin] = own.name
