@@ -61,7 +61,7 @@ def agreement_of(column: CodeColumn, part: ListPart, said: Sequence[Said]) -> fl
     if part.domain:
         best = max(best, _by_place(column, part))
     if len(read) > 1 and best < SAID:
-        # "Cost methods are explained in f0005, list 40/CM", and the column is read as cost method.
+        # "Pay methods are explained in codes, list 12/PM", and the column is read as pay method.
         for sentence in said:
             speaks = part.domain in sentence.domains or not (part.domain or sentence.domains)
             if speaks and set(read) <= sentence.words:
@@ -74,8 +74,8 @@ def _telling(text: str) -> tuple[str, ...]:
 
 
 def _by_place(column: CodeColumn, part: ListPart) -> float:
-    """A domain each word of which is one of the source, the table or the column: `MES_FERMO` of mes.fermi_macchina,
-    `unitStatus` of installedUnits.status.code; one that is called like the column's table (`Case`)."""
+    """A domain each word of which is one of the source, the table or the column: `CRM_STAGE` of crm.deal_stages,
+    `orderState` of orders.state.code; one that is called like the column's table (`Ticket`)."""
     source = column.reference.split("/")[0]
     table, own = words(column.table), words(column.name)
     for domain in part.domain:

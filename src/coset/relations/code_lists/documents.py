@@ -1,7 +1,7 @@
 """What documents say of code lists: the sentences that name a list, with the domains that they speak of.
 
 In: texts, and the parts of lists. Out: `Said` for each table. A table is found by its name as a whole word; a domain by
-its name, or by its parts with signs between them (`40/CM`).
+its name, or by its parts with signs between them (`12/PM`).
 """
 
 from __future__ import annotations
