@@ -69,7 +69,7 @@ class EvidenceState:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """For stages whose tables have no module in this package yet; new ones do not use it."""
+        """For the modules of this package and for tests; a test holds every other package to the modules here."""
         return self._connection
 
     @classmethod
