@@ -43,7 +43,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from report import report
 
 from coset.answering.offline import OfflineAnswer, answer
-from coset.answering.offline.confidence import ENOUGH
+from coset.answering.offline.reasoner import ENOUGH
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
 from coset.identities.json_lines import json_lines

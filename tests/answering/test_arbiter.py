@@ -15,8 +15,16 @@ from coset.answering.agent.results import NamedResults
 from coset.answering.agent.tools import Statements, Toolbox
 from coset.answering.arbiter.arbitrate import RECORDS_TOOL, Arbitration, arbitrate
 from coset.answering.arbiter.draft import Draft
-from coset.answering.arbiter.parse_records import Names, RecordsForm, read_form, resolved, typed
-from coset.answering.arbiter.records import Records, record_text, records_text
+from coset.answering.arbiter.records import (
+    Names,
+    Records,
+    RecordsForm,
+    read_form,
+    record_text,
+    records_text,
+    resolved,
+    typed,
+)
 from coset.answering.evidence.of_question import Evidence, cited_part, tables_outside
 from coset.answering.models.choices import open_model, parse_model
 from coset.answering.models.client import Ledger, ModelClient, Retries

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pytest
 
 from coset.answering.audit import RunRecorder, Runs, kept_result, replay
-from coset.answering.audit.kept_result import digest
-from coset.answering.audit.store import FILE_NAME, open_audit
+from coset.answering.audit.store import FILE_NAME, digest, open_audit
 from coset.environment.configuration import Environment, load_environment
 from coset.environment.secrets import write_secret
 from coset.errors import CosetError, UserError

@@ -10,8 +10,7 @@ import pytest
 from company import build
 
 from coset.answering.checks import CHECKS, CheckResult, PinnedShape, Proposal, run_checks, verdict
-from coset.answering.checks.known_tables import TablesOfState
-from coset.answering.checks.statement import read_statement
+from coset.answering.checks.statement import TablesOfState, read_statement
 from coset.environment.configuration import load_environment
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState

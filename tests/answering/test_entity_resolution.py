@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coset.answering.agent.entity_resolution import LinkedPairs, clusters_of, link, resolve_entities
+from coset.answering.text_operations.entity_resolution import LinkedPairs, clusters_of, link, resolve_entities
 from coset.environment.configuration import load_environment
 from coset.errors import LimitReached, UserError
 from coset.evidence.work import here
@@ -164,7 +164,7 @@ def test_what_cannot_be_resolved_is_told(resolved, monkeypatch: pytest.MonkeyPat
         resolve_entities(session, state, "crm/nothing")
     with pytest.raises(UserError, match="no column 'title': it has firm_id, name"):
         resolve_entities(session, state, "crm/firms", named_by=["title"])
-    monkeypatch.setattr("coset.answering.agent.entity_resolution.MOST_ROWS", 10)
+    monkeypatch.setattr("coset.answering.text_operations.entity_resolution.MOST_ROWS", 10)
     with pytest.raises(LimitReached, match="more than 10 rows"):
         resolve_entities(session, state, "crm/firms")
 

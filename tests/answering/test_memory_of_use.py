@@ -7,7 +7,7 @@ import pytest
 from answering.small_company import HandRouter
 from answering.wire_servers import Wire, call
 from coset.answering.ask import AskOptions, ask
-from coset.answering.evidence.confirmed import similar
+from coset.answering.evidence.of_question import similar
 from coset.answering.models.client import Retries
 from coset.answering.run_store import ask_and_keep
 from coset.environment.configuration import Environment

@@ -13,7 +13,7 @@ from answering.wire_servers import Say, Wire, call
 from coset.answering.answer import Answer
 from coset.answering.ask import AskOptions, ask
 from coset.answering.audit import Runs
-from coset.answering.checks.cross_check import same
+from coset.answering.checks.verification import same
 from coset.answering.models.client import Limits, Retries
 from coset.answering.run_store import ask_and_keep
 from coset.environment.configuration import Environment
@@ -30,7 +30,7 @@ DONE = call("answer", text="20", results=["result_1"], confidence=0.9)
 @pytest.fixture(autouse=True)
 def _no_reasoner_without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would agree and end the matter: here it is the model's second path that is looked at."""
-    monkeypatch.setattr("coset.answering.run.offline_statement", lambda *_: None)
+    monkeypatch.setattr("coset.answering.ask.offline_statement", lambda *_: None)
 
 
 def asked(environment: Environment, wire: Wire, **more: Any) -> Answer:
@@ -118,12 +118,12 @@ def test_there_is_no_second_computation_of_a_refusal_or_past_a_limit(environment
 def test_the_reasoner_without_a_model_is_asked_first_and_its_agreement_costs_nothing(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("coset.answering.run.offline_statement", lambda *_: OTHER)
+    monkeypatch.setattr("coset.answering.ask.offline_statement", lambda *_: OTHER)
     with Wire(RECORDS) as wire:
         answer = asked(environment, wire)
     assert outcome(answer) == "passed" and len(wire.requests) == 1
     # Where it differs, a model decides: it knows few ways to read a question.
-    monkeypatch.setattr("coset.answering.run.offline_statement", lambda *_: ACTIVE)
+    monkeypatch.setattr("coset.answering.ask.offline_statement", lambda *_: ACTIVE)
     with Wire(RECORDS, call("sql", query=OTHER)) as wire:
         assert outcome(asked(environment, wire)) == "passed" and len(wire.requests) == 2
 

@@ -13,18 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coset.answering.text_operations import (
-    Budget,
-    Candidate,
-    LabelCache,
-    classify,
-    classify_column,
-    extract,
-    extract_columns,
-    facet_candidates,
-)
-from coset.answering.text_operations.classify import WINDOW_WORDS, fit_classifier, text_vectors, windows
-from coset.answering.text_operations.expressions import pattern_candidate, patterns_from
+from coset.answering.text_operations.classify import WINDOW_WORDS, classify, fit_classifier, text_vectors, windows
+from coset.answering.text_operations.expressions import Candidate, facet_candidates, pattern_candidate, patterns_from
+from coset.answering.text_operations.extract import extract
+from coset.answering.text_operations.labels import Budget, LabelCache
+from coset.answering.text_operations.tools import classify_column, extract_columns
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError, LimitReached, UserError
 from coset.evidence.work import here
@@ -414,6 +407,6 @@ def test_what_gives_no_text_or_too_much_is_told(session: QuerySession, monkeypat
         asked("SELECT id, body FROM desk.mails", "text")
     with pytest.raises(UserError, match="type BIGINT"):
         asked("SELECT id, body FROM desk.mails", "id")
-    monkeypatch.setattr("coset.answering.text_operations.text_columns.MOST_ROWS", 50)
+    monkeypatch.setattr("coset.answering.text_operations.tools.MOST_ROWS", 50)
     with pytest.raises(LimitReached, match="more than 50 rows"):
         asked("SELECT id, body FROM desk.mails", "body")

@@ -11,7 +11,7 @@ from answering.wire_servers import Fail, Say, Scripted, Wire, call
 from coset.answering.models.choices import open_model, parse_model
 from coset.answering.models.client import Ledger, ModelClient, Retries
 from coset.answering.recorder import NullRecorder
-from coset.answering.text_operations.reader import BATCH, NOT_SAID, TextReader
+from coset.answering.text_operations.labels import BATCH, NOT_SAID, TextReader
 
 CATEGORIES = ["delivery", "refund"]
 TEXTS = [f"please refund order {number}" if number % 3 else f"where is parcel {number}" for number in range(BATCH + 5)]

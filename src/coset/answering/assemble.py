@@ -14,10 +14,9 @@ from coset.answering.agent.loop import Ending
 from coset.answering.agent.results import NamedResult, NamedResults, best_result
 from coset.answering.answer import Answer, Mode, rows_of_answer, ties_told
 from coset.answering.arbiter.records import Records
-from coset.answering.audit.kept_result import kept_result
+from coset.answering.audit.store import kept_result
 from coset.answering.checks import CheckResult
-from coset.answering.checks.known_tables import TablesOfState
-from coset.answering.checks.statement import Statement, columns_read, read_statement
+from coset.answering.checks.statement import Statement, TablesOfState, columns_read, read_statement
 from coset.answering.models.client import StepUsage
 from coset.answering.recorder import Recorder
 from coset.errors import CosetError

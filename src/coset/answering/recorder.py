@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
-    from coset.answering.audit.kept_result import KeptResult
+    from coset.answering.audit.store import KeptResult
 
 
 class Recorder(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
-from coset.answering.agent.checkpoint import Checkpoint
+from coset.answering.agent.results import Checkpoint
 from coset.answering.answer import Answer
 from coset.answering.ask import AskOptions, ask_async, check_models, checked_question
 from coset.answering.audit import RunRecorder, Runs

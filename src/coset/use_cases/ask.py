@@ -108,7 +108,7 @@ def _ask_offline(workspace: Workspace, question: str, call: Cancellation, *, is_
 
 def _keep_offline(workspace: Workspace, found: OfflineAnswer | Declined, at: datetime.datetime, version: str) -> int:
     from coset.answering.audit import RunRecorder
-    from coset.answering.audit.kept_result import kept_rows
+    from coset.answering.audit.store import kept_rows
     from coset.answering.offline import Declined
     from coset.routing.views.text import view_text
 

@@ -235,7 +235,7 @@ class Answer(Tabular):
     @classmethod
     def of_offline(cls, found: OfflineAnswer | Declined, run: int) -> Answer:
         from coset.answering.offline import Declined
-        from coset.answering.offline.confidence import in_words
+        from coset.answering.offline.reasoner import in_words
 
         if isinstance(found, Declined):
             return cls(

@@ -1,24 +1,31 @@
 """The results of one question: each has a name that later statements can read like a table.
 
 In: a statement that may name earlier results. Out: one statement that stands alone, with what it names written before
-it as WITH; and the list of what was run. Only text is kept, so a name costs nothing, is exact however large its result
-is, and an answer's statement can be run again on another day.
+it as WITH; the list of what was run; and a run between two steps as JSON, to go on from. Only text is kept, so a name
+costs nothing, is exact however large its result is, and an answer's statement can be run again on another day.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlglot import exp
 
-from coset.answering.answer import misfit
-from coset.answering.arbiter.records import Shape
+from coset.answering.answer import Mode, misfit
+from coset.answering.arbiter.records import Records, Shape
+from coset.answering.models.client import StepUsage
 from coset.errors import UserError
 from coset.session.result import Result
 from coset.sql_text import identifier
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
 
 PREFIX = "result_"
 _NAMES = re.compile(rf"\b{PREFIX}[0-9]+\b", re.IGNORECASE)
@@ -146,3 +153,51 @@ def _fits(shape: Shape | None, result: Result) -> bool:
         return True
     columns = len(shape.columns) or len(result.columns)
     return not misfit(shape, result.table.num_rows) and columns == len(result.columns)
+
+
+class Checkpoint(BaseModel):
+    """A run as it was between two steps."""
+
+    model_config = ConfigDict(frozen=True)
+    mode: Mode
+    messages: list[Any]
+    statements: list[str]
+    records: Records | None
+    usage: list[StepUsage]
+    names: dict[str, Any] = {}
+    """The short names that the conversation uses, and what they stand for."""
+
+    @classmethod
+    def of(
+        cls,
+        mode: Mode,
+        messages: Sequence[ModelMessage],
+        results: NamedResults,
+        records: Records | None,
+        usage: Sequence[StepUsage],
+        names: Mapping[str, Any],
+    ) -> Checkpoint:
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+        return cls(
+            mode=mode,
+            messages=ModelMessagesTypeAdapter.dump_python(list(messages), mode="json"),
+            statements=[each.sql for each in results.known.values()],
+            records=records,
+            usage=list(usage),
+            names=dict(names),
+        )
+
+    @classmethod
+    def read(cls, kept: bytes | str) -> Checkpoint:
+        try:
+            return cls.model_validate_json(kept)
+        except ValidationError:
+            raise UserError(
+                "what was kept of this run is of another version of coset: ask the question again"
+            ) from None
+
+    def conversation(self) -> list[ModelMessage]:
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+        return ModelMessagesTypeAdapter.validate_python(self.messages)

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from coset.answering.agent.tools import Statements
 from coset.answering.arbiter.draft import Draft
-from coset.answering.arbiter.parse_records import RecordsForm, read_form, resolved, typed
-from coset.answering.arbiter.records import Records
+from coset.answering.arbiter.records import Records, RecordsForm, read_form, resolved, typed
 from coset.answering.evidence.of_question import Evidence, Unseen, read_by, tables_in
 from coset.answering.models.client import ModelClient, Reply, Tool, schema_of
 from coset.answering.prompt import (

@@ -21,8 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from coset.answering.audit.kept_result import KeptResult, canonical
-from coset.answering.audit.store import open_audit, redactor
+from coset.answering.audit.store import KeptResult, canonical, open_audit, redactor
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, UserError
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from coset.answering.audit.kept_result import KeptResult, kept_result
 from coset.answering.audit.recorder import table_path
 from coset.answering.audit.runs import Run, Runs
+from coset.answering.audit.store import KeptResult, kept_result
 from coset.errors import CosetError, NotAllowed, UserError
 from coset.session.query_session import QuerySession
 

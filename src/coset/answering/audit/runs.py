@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coset.answering.audit.kept_result import KeptResult
 from coset.answering.audit.recorder import process_name
-from coset.answering.audit.store import open_audit
+from coset.answering.audit.store import KeptResult, open_audit
 from coset.errors import CosetError, UserError
 
 

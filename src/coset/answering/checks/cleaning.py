@@ -14,7 +14,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from coset.answering.checks.examined import CheckResult, Examined
-from coset.answering.checks.join_counts import counted_joins
+from coset.answering.checks.joins import counted_joins
 from coset.answering.checks.statement import DIALECT, RANGES, ColumnUse, Node, Statement, columns_of
 from coset.state.read_model import ReadModel
 from coset.state.tables import DiagnosticRow, GroupValueRow

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from coset.answering.checks.known_tables import TablesOfState
-from coset.answering.checks.statement import DIALECT, Node, Statement, read_statement
+from coset.answering.checks.statement import DIALECT, Node, Statement, TablesOfState, read_statement
 from coset.errors import CosetError, LimitReached, NotAllowed, SourceUnreachable, TableVanished, UserError
 from coset.session.query_session import QuerySession, stays_at_source
 from coset.session.result import Result

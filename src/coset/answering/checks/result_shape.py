@@ -256,7 +256,7 @@ def _tie(examined: Examined, block: Block, limit: int) -> str | None:
     for number, key in enumerate(keys):
         select = select.select(exp.alias_(key, f"coset_order_{number}"), copy=False)
     select.set("limit", exp.Limit(expression=exp.Literal.number(limit + 1)))
-    from coset.answering.checks.join_counts import with_expressions_of
+    from coset.answering.checks.joins import with_expressions_of
 
     if not block.outermost:
         select = with_expressions_of(block, select)

@@ -16,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from coset.answering.checks.examined import CheckResult, Examined
-from coset.answering.checks.join_counts import with_expressions_of
+from coset.answering.checks.joins import with_expressions_of
 from coset.answering.checks.result_shape import is_empty
 from coset.answering.checks.statement import Block, Node, aliases_of, columns_of, name_of_aggregate, origins_in, text_of
 from coset.state.read_model import ReadModel

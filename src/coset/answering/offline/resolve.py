@@ -12,8 +12,7 @@ from coset.answering.offline.catalogue import Known, is_number, name_words
 from coset.answering.offline.lexicon import COUNT_WORDS
 from coset.answering.offline.parse_conditions import Asked, Slots
 from coset.answering.offline.plan import AnyOf, Condition, Filter, Linked, NotSure, Output, Plan
-from coset.answering.offline.resolve_conditions import Conditions, Placed
-from coset.answering.offline.resolve_names import Doubt
+from coset.answering.offline.resolve_names import Conditions, Doubt, Placed
 from coset.answering.offline.tokenize import Chunk
 from coset.routing.objects.facts import ColumnFacts
 

@@ -1,8 +1,10 @@
-"""Rows that are one real thing, brought together: a cluster for every row of a table, as a temporary table to join on.
+"""
+Rows that are one real thing, brought together: a cluster for every row of a table, as a temporary table to join on.
 
 In: a session, the evidence state, a table in which duplicates were diagnosed (or the columns that name its things).
 Out: `ResolvedEntities`: a temporary table with the table's key and a cluster number, what speaks for the clusters,
 examples to check and pairs that were left apart with some doubt. Reads the table through the session, changes nothing.
+
 """
 
 from __future__ import annotations
