@@ -25,8 +25,7 @@ from benchmarks.joins import Pairs, read_gold, scores
 from coset.relations.transformations import fuzzy, weights
 from coset.relations.transformations.fuzzy import CONTEST, EVIDENCE, Candidates
 from coset.relations.transformations.matching import LEAST_PROBABILITY
-from coset.relations.transformations.nearest import Floats, Integers
-from coset.relations.transformations.resemblance import FEATURES, Columns
+from coset.relations.transformations.resemblance import FEATURES, Columns, Floats, Integers
 from coset.relations.transformations.search import distinct
 from coset.relations.transformations.tasks import Task, read_tasks, solve
 

@@ -29,11 +29,10 @@ import numpy as np
 
 from coset.environment.source import Column
 from coset.relations.copies import copies_with_originals
-from coset.relations.joins.background import Background
+from coset.relations.joins.column_values import JoinableTable
 from coset.relations.joins.features import Candidate
 from coset.relations.joins.find import judged_candidates
-from coset.relations.joins.joinable import JoinableTable
-from coset.relations.joins.judging import JUDGED, Sides, features_of
+from coset.relations.joins.judging import JUDGED, Background, Sides, features_of
 from coset.relations.joins.memory import JoinMemory
 from coset.relations.joins.selection import Scored, choose
 from coset.state import EvidenceState

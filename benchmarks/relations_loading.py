@@ -13,7 +13,7 @@ import duckdb
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import load_environment
 from coset.environment.source import Source, Table
-from coset.relations.joins.joinable import JoinableTable
+from coset.relations.joins.column_values import JoinableTable
 from coset.state.objects import Reference
 
 FAMILY = 5

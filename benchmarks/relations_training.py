@@ -32,14 +32,11 @@ from benchmarks.dirty_environment import CleanDatabase, make_dirty_environment, 
 from benchmarks.relations_loading import open_environment
 
 from coset.environment.source import Column
-from coset.relations.joins.compared import overlaps_of
-from coset.relations.joins.features import FEATURES, Candidate
+from coset.relations.joins.column_values import JoinableTable, JoinColumn
+from coset.relations.joins.features import FEATURES, Candidate, with_rules
 from coset.relations.joins.find import empty_memory, remember
-from coset.relations.joins.joinable import JoinableTable, JoinColumn
-from coset.relations.joins.model import with_rules
-from coset.relations.joins.neighbours import Neighbours
-from coset.relations.joins.overlap import pair_key_sets
-from coset.relations.joins.reader import TableReader
+from coset.relations.joins.neighbours import Neighbours, overlaps_of
+from coset.relations.joins.overlap import TableReader, pair_key_sets
 from coset.relations.joins.selection import Scored, choose
 from coset.state.objects import Reference
 

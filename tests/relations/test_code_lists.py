@@ -11,8 +11,7 @@ import pytest
 from coset.environment.corrections import CodeList as SaidCodeList
 from coset.environment.source import Column
 from coset.evidence.reading import JoinableTable
-from coset.relations.code_lists.agreement import CodeColumn
-from coset.relations.code_lists.documents import said_of_lists
+from coset.relations.code_lists.agreement import CodeColumn, said_of_lists
 from coset.relations.code_lists.find import ListStanding, find_code_lists
 from coset.relations.code_lists.lists import ListPart, parts_of, with_titles
 from coset.relations.code_lists.stage import labels_of, overruled

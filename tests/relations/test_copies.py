@@ -12,8 +12,7 @@ import pytest
 from coset.environment.corrections import Copy as SaidCopy
 from coset.environment.source import Column
 from coset.relations.copies import Standing, find_copies
-from coset.relations.copies.stage import overruled
-from coset.relations.copies.statements import spoken_of
+from coset.relations.copies.stage import overruled, spoken_of
 from coset.relations.joins import JoinableTable
 from coset.state.objects import Copy, Reference
 

@@ -10,9 +10,9 @@ import numpy as np
 from coset.environment.configuration import load_environment
 from coset.environment.corrections import Join
 from coset.environment.source import Column
-from coset.relations.joins.background import Background, Roles
+from coset.relations.joins.column_values import JoinableTable
 from coset.relations.joins.find import believe, empty_memory, relate, remember
-from coset.relations.joins.joinable import JoinableTable
+from coset.relations.joins.judging import Background, Roles
 from coset.state.join_background import Profiles, ReadName
 from coset.state.objects import Reference
 

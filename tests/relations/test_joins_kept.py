@@ -157,7 +157,7 @@ def test_many_look_alike_columns_changed_at_random(
 ):
     """With bounds so low that every one of them is reached."""
     monkeypatch.setattr(neighbours, "MOST_RIGHTS", 4)
-    monkeypatch.setattr("coset.relations.joins.compared.MOST_RIGHTS", 4)
+    monkeypatch.setattr("coset.relations.joins.neighbours.MOST_RIGHTS", 4)
     monkeypatch.setattr(neighbours, "MANY_HOLDERS", 6)
     monkeypatch.setattr(overlap, "MOST_PAIRED", 20_000)
     rng = random.Random(seed)

@@ -1,10 +1,9 @@
 """Differences between left values, and series of editions and years, say what may match."""
 
 from coset.relations.transformations import match
-from coset.relations.transformations.apart import difference
-from coset.relations.transformations.resemblance import FEATURES, Columns
-from coset.relations.transformations.series import series_pairs
-from coset.relations.transformations.value import read_value
+from coset.relations.transformations.matching import series_pairs
+from coset.relations.transformations.resemblance import FEATURES, Columns, difference
+from coset.relations.transformations.text import read_value
 
 COUNTRIES = ["Norway", "Ghana", "Peru", "Chile", "Nepal", "Latvia", "Jordan", "Kenya", "Malta", "Qatar"]
 OFFICES = [f"{office} of {country}" for country in COUNTRIES for office in ("Senate", "Treasury")]

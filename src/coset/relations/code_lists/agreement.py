@@ -1,4 +1,4 @@
-"""How well a column goes with a list by what the two are called, beside the codes that they share.
+"""How well a column goes with a code list by names, readings, and sentences of documents that name the list.
 
 In: a column with its name, what it is read as and its table; a part of a list; sentences of documents that name lists.
 Out: a number from 0 to 1. Nothing here looks at codes.
@@ -7,10 +7,12 @@ Out: a number from 0 to 1. Nothing here looks at codes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coset.relations.code_lists.lists import ListPart
+from coset.relations.copies.stage import SENTENCE, is_telling
 from coset.relations.joins.names import (
     KEY_WORDS,
     agreement,
@@ -145,3 +147,28 @@ def _common(one: str, other: str) -> int:
         for place, each in enumerate(other, start=1):
             before, row[place] = row[place], before + 1 if letter == each else max(row[place], row[place - 1])
     return row[-1]
+
+
+def said_of_lists(texts: Iterable[str], parts: Sequence[ListPart]) -> dict[str, list[Said]]:
+    """The sentences that name each list, by the reference of its table."""
+    domains: dict[str, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
+    for part in parts:
+        name = (part.table.reference.table or "").lower()
+        if is_telling(name):
+            domains[name][str(part.table.reference)].add(part.domain)
+    found: dict[str, list[Said]] = defaultdict(list)
+    for text in texts:
+        for sentence in SENTENCE.split(text):
+            named = {word.lower() for word in re.findall(r"[A-Za-z_][\w$]*", sentence)} & domains.keys()
+            for name in named:
+                for reference, known in domains[name].items():
+                    spoken = frozenset(domain for domain in known if domain and _names(sentence, domain))
+                    found[reference].append(Said(frozenset(words(sentence)), spoken))
+    return dict(found)
+
+
+def _names(sentence: str, domain: tuple[str, ...]) -> bool:
+    if len("".join(domain)) < 3:
+        return False
+    written = r"\W{1,3}".join(map(re.escape, domain))
+    return re.search(rf"(?<!\w){written}(?!\w)", sentence) is not None

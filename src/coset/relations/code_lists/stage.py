@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
 from coset.evidence.reading import JoinableTable
-from coset.relations.code_lists.agreement import CodeColumn
-from coset.relations.code_lists.documents import said_of_lists
+from coset.relations.code_lists.agreement import CodeColumn, said_of_lists
 from coset.relations.code_lists.find import ListStanding, find_code_lists, plain
 from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of, with_titles
 from coset.relations.copies.row_overlap import PassingOver
-from coset.relations.copies.stage import copies_digest, copies_with_originals, standing_of, texts_in_force
-from coset.relations.copies.statements import spoken_of
+from coset.relations.copies.stage import copies_digest, copies_with_originals, spoken_of, standing_of, texts_in_force
 from coset.state.objects import CodeList
 from coset.state.read_model import ReadModel
 from coset.state.readings import ReadingStore

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coset.evidence.column_expressions import column_kind
-from coset.relations.joins.column_values import NESTED
-from coset.relations.joins.joinable import JoinableTable, JoinColumn
+from coset.relations.joins.column_values import NESTED, JoinableTable, JoinColumn
+from coset.relations.joins.expressions import value_sql
 from coset.relations.joins.names import stem, words
-from coset.relations.joins.readings import value_sql
 from coset.state.objects import Reference, Relation, Share
 
 SAME_NAME, SAME_PATTERN = 0.6, 0.5

@@ -1,4 +1,4 @@
-"""The distinct values of the columns of some tables that may join, and what they tell of each.
+"""Which columns may join, and their distinct values: what every comparison of columns starts from.
 
 In: tables. Out: `Gathered`: `JoinColumn`s with some of their values, and the temporary table `VALUES` (number of the
 column, the value as text, how many rows have it, its key: the value without case, blanks, signs and leading zeros, 7
@@ -8,19 +8,133 @@ Of a column with very many values a part is kept, chosen by hash: `uniqueness` h
 
 from __future__ import annotations
 
+import datetime
 import math
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 from coset.environment.source import Column
 from coset.evidence.column_expressions import ColumnKind, column_kind
-from coset.relations.joins.dates import looks_like_date, looks_like_time
-from coset.relations.joins.joinable import DIRT, JoinableTable, JoinColumn, ValueKind
+from coset.evidence.reading import JoinableTable
 from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
     import duckdb
+
+
+__all__ = ["DIRT", "JoinColumn", "JoinableTable", "ValueKind"]
+
+DIRT = ("blanks", "stray", "separators", "capitals", "zeros")
+"""What some value of a column may have: blanks or other signs at its ends, signs inside, capitals, leading zeros."""
+ValueKind = Literal["number", "text", "date"]
+
+
+@dataclass(frozen=True)
+class JoinColumn:
+    """A column (or the names of a family's members) that may join others, with what was counted of it.
+
+    `number` and `table` are places among the columns and tables at hand, in the order of their references. `distinct`
+    counts the values as they stand; `keys` counts them without case, blanks and signs.
+    """
+
+    number: int
+    table: int
+    position: int
+    name: str
+    type: str
+    is_names: bool
+    kind: ValueKind
+    rows: int
+    known: int
+    distinct: int
+    keys: int
+    minimum: int | None = None
+    maximum: int | None = None
+    dirt: frozenset[str] = frozenset()
+    """Which of `DIRT` any of its values has."""
+    elements: bool = False
+    """Whether the values are the elements of a list."""
+    padded: bool = False
+    """Whether some whole numbers among its text begin with a zero."""
+    part: int = 1
+    """Of very many values one in so many is kept, chosen by hash."""
+    values: int = 0
+    """A digest of the values as they stand: equal only for columns with the same values; 0 when not known."""
+    members: tuple[str, ...] = field(default=(), repr=False)
+    """The names of a family's members, when this is the column of those."""
+
+    @property
+    def uniqueness(self) -> float:
+        return self.keys / self.known if self.known else 0.0
+
+
+ISO = "ISO"
+_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_FORMATS = (
+    (ISO, r"\d{4}-\d{2}-\d{2}(?:[ T]00:00(?::00(?:\.0+)?)?)?", ""),
+    ("%Y/%m/%d", r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d"),
+    ("%Y%m%d", r"(?:19|20)\d{6}", "%Y%m%d"),
+    ("%d.%m.%Y", r"\d{1,2}\.\d{1,2}\.\d{4}", "%d.%m.%Y"),
+    ("%d/%m/%Y", r"\d{1,2}/\d{1,2}/\d{4}", "%d/%m/%Y"),
+    ("%m/%d/%Y", r"\d{1,2}/\d{1,2}/\d{4}", "%m/%d/%Y"),
+    ("%d-%m-%Y", r"\d{1,2}-\d{1,2}-\d{4}", "%d-%m-%Y"),
+    ("%b %d, %Y", _MONTH + r" \d{1,2}, \d{4}", "%b %d, %Y"),
+    ("%d %b %Y", r"\d{1,2} " + _MONTH + r" \d{4}", "%d %b %Y"),
+    ("%d-%b-%Y", r"\d{1,2}-" + _MONTH + r"-\d{4}", "%d-%b-%Y"),
+    ("%B %d, %Y", r"[A-Z][a-z]+ \d{1,2}, \d{4}", "%B %d, %Y"),
+    ("%d %B %Y", r"\d{1,2} [A-Z][a-z]+ \d{4}", "%d %B %Y"),
+)
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+_MOMENT = re.compile(r"\W*\d{4}-\d{2}-\d{2}[T ]\d{1,2}:\d{2}|\W*\d{1,2}:\d{2}(:\d{2})?\W*$")
+_SHARE = 0.9
+
+
+def date_format(sample: Sequence[str]) -> str | None:
+    """The first format that reads nine in ten of the values."""
+    if len(sample) < 2:
+        return None
+    values = [_EDGES.sub("", value) for value in sample]
+    for name, pattern, written in _FORMATS:
+        if sum(re.fullmatch(pattern, value) is not None for value in values[:10]) < len(values[:10]) / 2:
+            continue
+        fitting = [value for value in values if re.fullmatch(pattern, value)]
+        if len(fitting) < _SHARE * len(values):
+            continue
+        if not written or sum(_reads(value, written) for value in fitting) >= _SHARE * len(values):
+            return name
+    return None
+
+
+def looks_like_date(sample: Sequence[str]) -> bool:
+    return date_format(sample) is not None
+
+
+def looks_like_time(sample: Sequence[str]) -> bool:
+    """Whether the values are moments, with a time of day: no key is."""
+    return len(sample) > 1 and sum(_MOMENT.match(value) is not None for value in sample) >= _SHARE * len(sample)
+
+
+def date_sql(text: str, format: str) -> str:
+    """The date that a text holds; NULL where it holds none."""
+    return date_of_stripped(rf"regexp_replace({text}, '^[^\p{{L}}\p{{N}}]+|[^\p{{L}}\p{{N}}]+$', '', 'g')", format)
+
+
+def date_of_stripped(stripped: str, format: str) -> str:
+    """The same of a text without stray characters at its ends."""
+    if format == ISO:
+        return f"TRY_CAST(left({stripped}, 10) AS DATE)"
+    return f"CAST(try_strptime({stripped}, '{format}') AS DATE)"
+
+
+def _reads(value: str, format: str) -> bool:
+    try:
+        datetime.datetime.strptime(value, format)
+    except ValueError:
+        return False
+    return True
+
 
 RAW_VALUES, VALUES = "coset_join_raw_values", "coset_join_values"
 COUNTED_ROWS = 200_000

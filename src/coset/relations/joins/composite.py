@@ -10,12 +10,11 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from coset.relations.joins.column_values import NESTED
+from coset.relations.joins.column_values import NESTED, JoinColumn
 from coset.relations.joins.declared import tuple_join
-from coset.relations.joins.joinable import JoinColumn
 from coset.relations.joins.memory import Tests
 from coset.relations.joins.names import words
-from coset.relations.joins.reader import TableReader
+from coset.relations.joins.overlap import TableReader
 from coset.sql_text import identifier
 from coset.state.objects import Relation
 

@@ -11,23 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from coset.relations.joins.background import Background
 from coset.relations.joins.by_name import propose_by_name
-from coset.relations.joins.column_values import NESTED
-from coset.relations.joins.compared import kept_rights, likely_candidates, overlaps_of, store_compared, touched_lefts
+from coset.relations.joins.column_values import NESTED, JoinableTable, JoinColumn
 from coset.relations.joins.composite import composite_joins
-from coset.relations.joins.declared import declared_joins, declared_pairs
+from coset.relations.joins.declared import declared_joins, declared_pairs, with_what_people_said
 from coset.relations.joins.expressions import Tested, test_join, tested_from
-from coset.relations.joins.facts import join_facts
-from coset.relations.joins.features import Candidate
-from coset.relations.joins.joinable import JoinableTable, JoinColumn
-from coset.relations.joins.judging import LEAST_BELIEVED, SURE_BY_PREFIX, Sides, judged
-from coset.relations.joins.memory import JoinMemory, KnownColumns, Tests
-from coset.relations.joins.model import likelihood_of
-from coset.relations.joins.neighbours import Kept, Neighbours, Right
-from coset.relations.joins.overlap import Overlap, pair_key_sets
-from coset.relations.joins.reader import Opens, TableReader
-from coset.relations.joins.said import with_what_people_said
+from coset.relations.joins.features import Candidate, likelihood_of
+from coset.relations.joins.judging import LEAST_BELIEVED, SURE_BY_PREFIX, Background, Sides, judged
+from coset.relations.joins.memory import JoinMemory, KnownColumns, Tests, join_facts
+from coset.relations.joins.neighbours import (
+    Kept,
+    Neighbours,
+    Right,
+    kept_rights,
+    likely_candidates,
+    overlaps_of,
+    store_compared,
+    touched_lefts,
+)
+from coset.relations.joins.overlap import Opens, Overlap, TableReader, pair_key_sets
 from coset.relations.joins.selection import LEAST_LIKELY, Scored, choose, likeliest
 from coset.state.join_memory import JoinTables
 from coset.state.objects import Reference, Relation

@@ -1,4 +1,4 @@
-"""What relation finding knows of an environment's tables, kept between runs.
+"""Facts about single tables, and tested joins, kept between runs so that only what changed is looked at again.
 
 In: the facts of each table, as they come. Out: the columns that may join with their variants, what changed since
 relations were last found, and every test of a join that still holds. Lives in the evidence state, or in a database in
@@ -12,14 +12,44 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coset.relations.joins.column_values import key_of
-from coset.relations.joins.facts import JoinFacts
-from coset.relations.joins.joinable import JoinableTable, JoinColumn
-from coset.relations.joins.variants import Variant
+from coset.relations.joins.column_values import RAW_VALUES, VALUES, JoinableTable, JoinColumn, gather, key_of
+from coset.relations.joins.variants import KEYS, KeySet, Variant, variants_of
 from coset.state.join_memory import JoinTables
 
 if TYPE_CHECKING:
+    import duckdb
     import numpy as np
+
+
+@dataclass(frozen=True)
+class JoinFacts:
+    columns: tuple[JoinColumn, ...]
+    variants: tuple[Variant, ...]
+    key_sets: tuple[KeySet, ...]
+
+
+def join_facts(connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable]) -> list[JoinFacts]:
+    """The facts of each table; many small ones together cost little more than one. Temporary tables are made on the way
+    and removed."""
+    try:
+        gathered = gather(connection, tables)
+        variants, key_sets = variants_of(connection, gathered)
+    finally:
+        for name in (RAW_VALUES, VALUES, KEYS):
+            connection.execute(f"DROP TABLE IF EXISTS {name}").fetchall()
+    facts: list[JoinFacts] = []
+    for place in range(len(tables)):
+        own = tuple(variant for variant in variants if variant.column.table == place)
+        digests = {variant.key_set for variant in own}
+        facts.append(
+            JoinFacts(
+                tuple(each.column for each in gathered if each.column.table == place),
+                own,
+                tuple(key_set for key_set in key_sets if key_set.digest in digests),
+            )
+        )
+    return facts
+
 
 LEAST_NAMES = 3
 

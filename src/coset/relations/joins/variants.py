@@ -17,9 +17,19 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
-from coset.relations.joins.column_values import KEY, SAMPLED, STRIPPED, VALUES, Gathered, key_of
-from coset.relations.joins.dates import ISO, date_format, date_of_stripped, date_sql
-from coset.relations.joins.joinable import JoinColumn
+from coset.relations.joins.column_values import (
+    ISO,
+    KEY,
+    SAMPLED,
+    STRIPPED,
+    VALUES,
+    Gathered,
+    JoinColumn,
+    date_format,
+    date_of_stripped,
+    date_sql,
+    key_of,
+)
 from coset.sql_text import literal
 
 if TYPE_CHECKING:

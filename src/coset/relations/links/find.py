@@ -20,15 +20,24 @@ import duckdb
 from coset.errors import CosetError, UserError
 from coset.evidence.reading import JoinableTable
 from coset.relations.links.clusters import Clustering, Clusters, Pair, Refused, Standing
-from coset.relations.links.cross_references import is_cross_reference, rules_by_cross_references
 from coset.relations.links.likeness import has_splink, likenesses
-from coset.relations.links.masters import SINGLE, Known, Master, masters_of
-from coset.relations.links.records import RECORDS, Agreement, make_records, names_agree
+from coset.relations.links.records import (
+    RECORDS,
+    SINGLE,
+    Agreement,
+    Known,
+    Master,
+    make_records,
+    masters_of,
+    names_agree,
+)
 from coset.relations.links.rules import (
     PRECEDENCE,
     WORDS,
     Rule,
     Testing,
+    is_cross_reference,
+    rules_by_cross_references,
     rules_by_joins,
     rules_by_merges,
     rules_by_names,

@@ -1,4 +1,4 @@
-"""The records of all masters in one temporary table, in the forms in which they are compared.
+"""Tables that hold records of things (`Master`s), and their records in one temporary table, in comparable forms.
 
 In: masters whose tables are open in a connection. Out: `link_records` (record, master, key, name, words of the name,
 attributes, flags) in that connection. `Agreement` says how often the names of pairs agree, the test that every proposal
@@ -7,13 +7,243 @@ of a link must pass. Does not know where pairs come from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import duckdb
 
-from coset.relations.links.masters import Master, name_tokens
-from coset.sql_text import literal
+from coset.evidence.reading import JoinableTable
+from coset.sql_text import identifier, literal
+from coset.state.memberships import MembershipRow
+from coset.state.tables import ColumnRow, PathRow
+
+LEAST_ROWS = 5
+MOST_NAME_COLUMNS = 4
+STRONG = ("tax", "bank_account", "email", "phone")
+"""Attributes by which two records are one thing, the strongest first."""
+SINGLE = frozenset({"tax", "birth"})
+"""Attributes of which a thing has one: two that differ oppose a link."""
+NAMING = frozenset({"name", "title", "given_name", "family_name", "username"})
+DESCRIBING = frozenset({"description", "model"})
+LONGEST_NAME = 60
+KEYS = frozenset({"identifier", "code", "key", "username"})
+BY_ROLE = {
+    "email": "email", "phone": "phone", "postal_code": "postal_code", "city_of": "city", "country_of": "country",
+    "birth_date": "birth",
+}  # fmt: skip
+BY_PERSONAL = {"email": "email", "phone": "phone", "iban": "bank_account", "birth_date": "birth"}
+_WORDS = (
+    ("tax", re.compile(r"\b(tax|vat|fiscal|tin|nip|siren|siret|company "
+    r"registration)\b.*\b(number|no|id|code)\b|\bvat\b")),
+    ("bank_account", re.compile(r"\biban\b|\bbank account\b")),
+    ("email", re.compile(r"\be-?mail\b")),
+    ("phone", re.compile(r"\b(phone|telephone|mobile)\b")),
+    ("birth", re.compile(r"\b(birth|born)\b")),
+    ("postal_code", re.compile(r"\b(post(al)? ?code|zip|postcode)\b")),
+    ("city", re.compile(r"\b(city|town)\b")),
+    ("street", re.compile(r"\b(street|address line|street address)\b")),
+)  # fmt: skip
+_FLAG = re.compile(r"\b(test|internal|dummy|training|demo|deleted|inactive|own group|group company|intercompany)\b")
+_NAME = re.compile(r"\bname\b")
+_PART = re.compile(r"\b(first|given|last|family|sur|middle|fore)[ -]?name\b|\bname ?\d\b|\bname (one|two|line)\b")
+
+
+@dataclass(frozen=True)
+class Master:
+    """A table of records. Expressions are SQL over its relation, and give text."""
+
+    number: int
+    table: JoinableTable
+    entity: str
+    """Its role, and how sure that is."""
+    sure: float
+    reading: str
+    key: str
+    key_column: str
+    name: str | None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    flags: tuple[tuple[str, str], ...] = ()
+    """(what a filled flag says, the expression that is true for such records)."""
+    codes: tuple[tuple[str, str], ...] = ()
+    """(column, text of it) of columns that may hold the key of another table."""
+
+    @property
+    def reference(self) -> str:
+        return str(self.table.reference)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the state says of tables, as far as links need it."""
+
+    columns: Mapping[str, Sequence[ColumnRow]]
+    roles: Mapping[tuple[str, str], MembershipRow]
+    """By reference and coordinate."""
+    readings: Mapping[str, str]
+    paths: Mapping[str, Sequence[PathRow]]
+
+    def attribute(self, reference: str) -> str:
+        row = self.roles.get((reference, "attribute"))
+        return row.identity if row else ""
+
+    def entity(self, reference: str) -> tuple[str, float]:
+        row = self.roles.get((reference, "entity"))
+        return (row.identity, row.membership) if row else ("", 0.0)
+
+    def words(self, reference: str, name: str) -> str:
+        return f"{self.readings.get(reference, '')} {split_name(name)}".lower()
+
+
+def split_name(name: str) -> str:
+    """`legalName`, `TAX_NO` and `billing-city` as words."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", re.sub(r"[^A-Za-z0-9]+", " ", name))
+    return re.sub(r"\b(no|nr|num)\b", "number", parted.lower())
+
+
+def masters_of(tables: Iterable[JoinableTable], known: Known) -> list[Master]:
+    """The tables that have a key; views of families do not, since a member is told by its table as well."""
+    found: list[Master] = []
+    for table in tables:
+        if table.members or table.rows < LEAST_ROWS:
+            continue
+        master = _master(len(found), table, known)
+        if master is not None:
+            found.append(master)
+    return found
+
+
+def _master(number: int, table: JoinableTable, known: Known) -> Master | None:
+    reference = str(table.reference)
+    columns = [column for column in known.columns.get(reference, ()) if _is_plain(column.type)]
+    key = _key_column(table, columns, known)
+    if key is None:
+        return None
+    entity, sure = known.entity(reference)
+    names = _name_columns(columns, key, known)
+    attributes: dict[str, str] = {}
+    for column in columns:
+        kind = _attribute(column, known)
+        if kind is not None and column is not key and kind not in attributes:
+            attributes[kind] = normal(kind, text_of(identifier(column.name), column.type), column.type)
+    for path in known.paths.get(reference, ()):
+        kind = _kind_of_words(known.words(path.reference, " ".join(path.path)))
+        if kind is not None and kind not in attributes and path.type == "VARCHAR" and path.keys_expression is None:
+            attributes[kind] = normal(kind, path.expression, path.type)
+    named = {column.name for column in names}
+    codes = [
+        (column.name, text_of(identifier(column.name), column.type))
+        for column in columns
+        if column is not key and column.name not in named and known.attribute(column.reference) in KEYS
+    ]
+    return Master(
+        number, table, entity, sure, known.readings.get(reference, ""), text_of(identifier(key.name), key.type),
+        key.name, _joined_names(names), attributes, tuple(_flags(columns, known)), tuple(codes),
+    )  # fmt: skip
+
+
+def _key_column(table: JoinableTable, columns: Sequence[ColumnRow], known: Known) -> ColumnRow | None:
+    if len(table.primary_key) == 1:
+        return next((column for column in columns if column.name == table.primary_key[0]), None)
+    unique = [column for column in columns if column.is_unique and not column.nulls]
+    return next(
+        (column for column in unique if known.attribute(column.reference) in KEYS),
+        next((column for column in unique[:1] if column.position <= 1), None),
+    )
+
+
+def _name_columns(columns: Sequence[ColumnRow], key: ColumnRow, known: Known) -> list[ColumnRow]:
+    """The columns that together name a thing: parts of a name, or the one that is surest to be it."""
+    texts = [column for column in columns if column is not key and column.type == "VARCHAR"]
+    called = {column.name: known.words(column.reference, column.name) for column in texts}
+    naming = [column for column in texts if known.attribute(column.reference) in NAMING - {"username"}]
+    parts = [column for column in texts if _PART.search(called[column.name])]
+    if len(parts) >= 2 and any(column in naming for column in parts):
+        return parts[:MOST_NAME_COLUMNS]
+
+    def surely(column: ColumnRow) -> tuple[bool, float, float]:
+        row = known.roles[column.reference, "attribute"]
+        return bool(_NAME.search(called[column.name])), column.distinct_values or 0, row.membership
+
+    telling = [column for column in naming if (column.distinct_values or 0) > 3]
+    if not telling:  # Things are often called by a short description.
+        telling = [
+            column
+            for column in texts
+            if known.attribute(column.reference) in DESCRIBING
+            and (column.distinct_values or 0) > 3
+            and (column.mean_length or LONGEST_NAME) < LONGEST_NAME
+        ]
+    return [max(telling, key=surely)] if telling else []
+
+
+def _attribute(column: ColumnRow, known: Known) -> str | None:
+    role, words = known.attribute(column.reference), known.words(column.reference, column.name)
+    kind = BY_PERSONAL.get(column.personal or "") or BY_ROLE.get(role) or _kind_of_words(words)
+    return kind or ("tax" if role in KEYS and re.search(r"\btax\b", words) else None)
+
+
+def _kind_of_words(words: str) -> str | None:
+    return next((kind for kind, pattern in _WORDS if pattern.search(words)), None)
+
+
+def _flags(columns: Sequence[ColumnRow], known: Known) -> Iterable[tuple[str, str]]:
+    for column in columns:
+        words = known.words(column.reference, column.name)
+        said = _FLAG.search(words)
+        if said is None or not 1 < (column.distinct_values or 0) <= 3:
+            continue
+        text = f"lower(trim({text_of(identifier(column.name), column.type)}))"
+        yield said[1], f"{text} IN ('1', 'y', 'yes', 'true', 't', 'x', 'j', 'o', 's', 'd')"
+
+
+def _is_plain(kind: str) -> bool:
+    return not kind.endswith("]") and not kind.startswith(("STRUCT", "MAP", "BLOB", "JSON", "UNION"))
+
+
+def text_of(column: str, kind: str) -> str:
+    return column if kind == "VARCHAR" else f"CAST({column} AS VARCHAR)"
+
+
+def _joined_names(columns: Sequence[ColumnRow]) -> str | None:
+    if not columns:
+        return None
+    return f"concat_ws(' ', {', '.join(identifier(column.name) for column in columns)})"
+
+
+def normal(kind: str, text: str, column_type: str) -> str:
+    """An attribute in the form in which it is compared; NULL where it says nothing."""
+    digits = f"ltrim(regexp_replace({text}, '[^0-9]+', '', 'g'), '0')"
+    if kind == "tax":
+        return f"CASE WHEN length({digits}) >= 6 THEN {digits} END"
+    if kind == "phone":
+        return f"CASE WHEN length({digits}) >= 7 THEN right({digits}, 9) END"
+    if kind == "bank_account":
+        plain = f"upper(regexp_replace({text}, '[^A-Za-z0-9]+', '', 'g'))"
+        return f"CASE WHEN length({plain}) >= 10 THEN {plain} END"
+    if kind == "email":
+        return f"CASE WHEN contains({text}, '@') THEN lower(trim({text})) END"
+    if kind == "birth":
+        return _date(text, column_type)
+    return rf"nullif(trim(regexp_replace(strip_accents(lower({text})), '[^\pL\pN]+', ' ', 'g')), '')"
+
+
+def _date(text: str, column_type: str) -> str:
+    """A day as `yymmdd`: some systems keep no century."""
+    if column_type == "DATE" or column_type.startswith("TIMESTAMP"):
+        return f"strftime(CAST({text} AS TIMESTAMP), '%y%m%d')"
+    return (
+        f"CASE WHEN regexp_full_match({text}, '[0-9]{{5,8}}') THEN right(lpad({text}, 6, '0'), 6) "
+        f"ELSE strftime(TRY_CAST(left({text}, 10) AS DATE), '%y%m%d') END"
+    )
+
+
+def name_tokens(text: str) -> str:
+    """The words of a name, each once and sorted, without case, accents and punctuation."""
+    plain = f"regexp_replace(strip_accents(lower({text})), '[''’`.]', '', 'g')"
+    words = rf"trim(regexp_replace({plain}, '[^\pL\pN]+', ' ', 'g'))"
+    return f"list_sort(list_distinct(string_split(nullif({words}, ''), ' ')))"
+
 
 RECORDS = "link_records"
 CODES = "link_codes"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from coset.environment.configuration import Environment
 from coset.relations.copies import copies_with_originals
 from coset.relations.links.find import EntityLinks, Given, Links, PassingOver, SaidLink, find_links
-from coset.relations.links.masters import Known
+from coset.relations.links.records import Known
 from coset.session.linked_tables import write_linked
 from coset.state.links import (
     LinkedEntity,

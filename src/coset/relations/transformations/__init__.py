@@ -5,7 +5,7 @@ rows, by rule and, where no rule reaches, by resemblance. Both look at nothing b
 """
 
 from coset.relations.transformations.matching import Matches, match
-from coset.relations.transformations.rule import JoinRule
 from coset.relations.transformations.search import find_rules
+from coset.relations.transformations.steps import JoinRule
 
 __all__ = ["JoinRule", "Matches", "find_rules", "match"]

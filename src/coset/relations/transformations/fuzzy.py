@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coset.relations.transformations import weights
-from coset.relations.transformations.nearest import Floats, Integers
-from coset.relations.transformations.resemblance import FEATURES, Columns
+from coset.relations.transformations.resemblance import FEATURES, Columns, Floats, Integers
 from coset.relations.transformations.text import grams
 
 NEAREST = 25

@@ -7,14 +7,70 @@ whatever the rule says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from coset.relations.transformations.fuzzy import guess
 from coset.relations.transformations.resemblance import Columns
-from coset.relations.transformations.rule import JoinRule, Kind, keys
 from coset.relations.transformations.search import distinct, find_rules
-from coset.relations.transformations.series import series_pairs
+from coset.relations.transformations.steps import JoinRule, Kind, keys
+from coset.relations.transformations.text import Value
+
+# Shorter series fit each other by chance.
+SHORTEST = 8
+LEAST_SHARE = 0.9
+YEARS = range(1000, 2200)
+
+Words = frozenset[str]
+Members = dict[int, list[int]]
+
+
+def series_pairs(left: Sequence[Value], right: Sequence[Value]) -> set[tuple[int, int]]:
+    right_series = series_of(right)
+    with_word: dict[str, list[Words]] = {}
+    for words in right_series:
+        for word in words:
+            with_word.setdefault(word, []).append(words)
+    pairs: set[tuple[int, int]] = set()
+    for words, lefts in series_of(left).items():
+        if len(lefts) < SHORTEST or not words:
+            continue
+        rarest = min(words, key=lambda word: (len(with_word.get(word, ())), word))
+        rights: Members = {}
+        for other in with_word.get(rarest, ()):
+            if words <= other:
+                for number, positions in right_series[other].items():
+                    rights.setdefault(number, []).extend(positions)
+        shift = shift_between(rights, lefts)
+        if shift is not None:
+            pairs |= {(i, j) for number in rights for i in lefts.get(number + shift, ()) for j in rights[number]}
+    return pairs
+
+
+def series_of(values: Sequence[Value]) -> dict[Words, Members]:
+    """By their words, the positions of values with just one number."""
+    found: dict[Words, Members] = {}
+    for position, value in enumerate(values):
+        numbers = [word for word in value.words if word.isdigit()]
+        if len(numbers) == 1 and len(numbers[0]) <= len(str(YEARS.stop)):
+            members = found.setdefault(value.bag - {numbers[0]}, {})
+            members.setdefault(int(numbers[0]), []).append(position)
+    return found
+
+
+def shift_between(rights: Iterable[int], lefts: Iterable[int]) -> int | None:
+    right_numbers, left_numbers = set(rights), set(lefts)
+    if len(right_numbers) < SHORTEST:
+        return None
+    right_years, left_years = ({number in YEARS for number in numbers} for numbers in (right_numbers, left_numbers))
+    if not len(right_years) == len(left_years) == 1 or right_years == left_years:
+        return None
+    shifts = Counter(one - other for one in left_numbers for other in right_numbers).most_common(2)
+    (shift, hits), *others = shifts
+    alone = all(count < hits for _, count in others)
+    return shift if alone and hits >= LEAST_SHARE * len(right_numbers) else None
+
 
 # A guess is kept from this probability on: cross-validated over whole tasks, where F1 is flat between .3 and .5.
 LEAST_PROBABILITY = 0.35

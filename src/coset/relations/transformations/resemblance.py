@@ -11,14 +11,138 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel, JaroWinkler
 
-from coset.relations.transformations.apart import Differences
-from coset.relations.transformations.nearest import Index
-from coset.relations.transformations.text import grams
-from coset.relations.transformations.value import read_value
+from coset.relations.transformations.text import Value, grams, read_value
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+# A posting list longer than this is skipped once a value has rarer features to go by.
+LONGEST_POSTINGS = 4000
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """For one right value: positions in the left column, best first, and their cosines."""
+
+    positions: Integers
+    cosines: Floats
+
+
+class Index:
+    """TF-IDF vectors of the left column; `weights` of features count both columns, so that both sides weigh alike."""
+
+    def __init__(self, left: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> None:
+        counts: dict[str, int] = {}
+        for features in (*left, *right):
+            for feature in set(features):
+                counts[feature] = counts.get(feature, 0) + 1
+        total = len(left) + len(right)
+        self.weights = {feature: math.log(1 + total / count) for feature, count in counts.items()}
+        self.size = len(left)
+        self.vectors = [self.vector(features) for features in left]
+        postings: dict[str, tuple[list[int], list[float]]] = {}
+        for position, vector in enumerate(self.vectors):
+            for feature, weight in vector.items():
+                places, weights = postings.setdefault(feature, ([], []))
+                places.append(position)
+                weights.append(weight)
+        self.postings: dict[str, tuple[Integers, Floats]] = {
+            feature: (np.array(places, dtype=np.int64), np.array(weights))
+            for feature, (places, weights) in postings.items()
+        }
+
+    def vector(self, features: Iterable[str]) -> dict[str, float]:
+        """The unit-length TF-IDF vector of one value."""
+        vector: dict[str, float] = {}
+        for feature in features:
+            vector[feature] = vector.get(feature, 0.0) + self.weights.get(feature, 0.0)
+        norm = math.sqrt(sum(weight * weight for weight in vector.values()))
+        return {feature: weight / norm for feature, weight in vector.items()} if norm else {}
+
+    def nearest(self, features: Sequence[str], count: int) -> Nearest:
+        vector = self.vector(features)
+        known = sorted((len(self.postings[name][0]), name) for name in vector if name in self.postings)
+        used: list[str] = []
+        read = 0
+        for length, name in known:
+            if used and read + length > LONGEST_POSTINGS * 4 and length > LONGEST_POSTINGS:
+                break
+            used.append(name)
+            read += length
+        if not used:
+            return Nearest(np.empty(0, dtype=np.int64), np.empty(0))
+        places = np.concatenate([self.postings[name][0] for name in used])
+        weights = np.concatenate([self.postings[name][1] * vector[name] for name in used])
+        if self.size <= 20_000:
+            cosines = np.asarray(np.bincount(places, weights=weights, minlength=self.size), dtype=np.float64)
+            found = np.flatnonzero(cosines)
+            cosines = cosines[found]
+        else:
+            found, inverse = np.unique(places, return_inverse=True)
+            cosines = np.asarray(np.bincount(inverse, weights=weights), dtype=np.float64)
+        if len(found) > count:
+            # Ties at the border are broken by position, so that the outcome never depends on the sort's inner order.
+            border = np.partition(cosines, len(cosines) - count)[len(cosines) - count]
+            keep = np.flatnonzero(cosines >= border)
+            found, cosines = found[keep], cosines[keep]
+        order = np.lexsort((found, -cosines))[:count]
+        return Nearest(found[order], cosines[order])
+
+
+NEIGHBOURS = 10
+# Longer numbers are codes, of which no two differ by an amount that means anything.
+LONGEST_NUMBER = 4
+NUMBER = "#"
+
+Words = frozenset[str]
+
+
+def difference(one: Words, other: Words) -> tuple[Words, Words, int]:
+    """The words that only one side has; where each has one number only, by how much these differ."""
+    one_only, other_only = one - other, other - one
+    numbers = [[word for word in words if word.isdigit()] for words in (one_only, other_only)]
+    if all(len(found) == 1 and len(found[0]) <= LONGEST_NUMBER for found in numbers):
+        (first,), (second,) = numbers
+        return one_only - {first} | {NUMBER}, other_only - {second} | {NUMBER}, int(second) - int(first)
+    return one_only, other_only, 0
+
+
+class Differences:
+    """How often each difference lies between two near values of a column."""
+
+    def __init__(self, values: list[Value], words: Index, letters: Index, positions: Iterable[int]) -> None:
+        """`positions` are the values whose neighbours are looked at."""
+        self.swaps: Counter[tuple[Words, Words, int]] = Counter()
+        self.sides: Counter[Words] = Counter()
+        for position in positions:
+            value = values[position]
+            near = {
+                *words.nearest(value.words, NEIGHBOURS + 1).positions.tolist(),
+                *letters.nearest(grams(value.folded), NEIGHBOURS + 1).positions.tolist(),
+            }
+            for other in near - {position}:
+                one_only, other_only, amount = difference(value.bag, values[other].bag)
+                self.swaps[one_only, other_only, amount] += 1
+                self.swaps[other_only, one_only, -amount] += 1
+                self.sides[one_only] += 1
+                self.sides[other_only] += 1
+
+    def features(self, left: Words, right: Words) -> list[float]:
+        """How often the whole difference, the left half of it and the right half tell two values apart."""
+        left_only, right_only, amount = difference(left, right)
+        return [
+            math.log1p(self.swaps[left_only, right_only, amount]),
+            math.log1p(self.sides[left_only]),
+            math.log1p(self.sides[right_only]),
+        ]
+
 
 FEATURES = (
     "word cosine",

@@ -6,15 +6,180 @@ rule and those that join further values. Columns that have nothing to do with ea
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from coset.relations.transformations.likely_pairs import likely_pairs, sample
-from coset.relations.transformations.programs import COMPILED, Piece, Program
-from coset.relations.transformations.rule import JoinRule, Kind, Outcome, as_rule, compare, keys, measure
-from coset.relations.transformations.standard import BOTH_SIDES, candidates
-from coset.relations.transformations.steps import WITHOUT_ZEROS, Lower, Recipe, Trim
-from coset.relations.transformations.synthesis import propose, propose_common
+from coset.relations.transformations.programs import COMPILED, Piece, Program, common_prefix, propose, propose_common
+from coset.relations.transformations.steps import (
+    DATE_SHAPES,
+    WITHOUT_SEPARATORS,
+    WITHOUT_STRAY,
+    WITHOUT_ZEROS,
+    Affix,
+    Date,
+    JoinRule,
+    Kind,
+    Lower,
+    Number,
+    Outcome,
+    Recipe,
+    Step,
+    Trim,
+    Unaccented,
+    as_rule,
+    compare,
+    keys,
+    lower,
+    measure,
+)
+
+LOOKED_AT = 200
+NO_DIGITS = re.compile(r"^[^0-9]+")
+NO_DIGITS_AT_END = re.compile(r"[^0-9]+\Z")
+
+BOTH_SIDES: tuple[tuple[Kind, tuple[Step, ...]], ...] = (
+    ("identity", ()),
+    ("trim", (Trim(),)),
+    ("case", (Trim(), Lower())),
+    ("accents", (Trim(), Lower(), Unaccented())),
+    ("stray_characters", (WITHOUT_STRAY,)),
+    ("stray_characters", (WITHOUT_STRAY, Trim(), Lower(), Unaccented())),
+    ("zero_padding", (WITHOUT_ZEROS,)),
+    ("zero_padding", (WITHOUT_STRAY, WITHOUT_ZEROS, Lower())),
+    ("numeric", (Number(),)),
+    ("separators", (WITHOUT_SEPARATORS,)),
+    ("separators", (WITHOUT_SEPARATORS, Lower(), Unaccented())),
+    ("separators", (WITHOUT_ZEROS, WITHOUT_SEPARATORS, Lower(), Unaccented())),
+)
+
+
+def candidates(
+    left: Sequence[str], right: Sequence[str], *, strangers: bool = False
+) -> Iterator[tuple[Kind, Recipe, Recipe]]:
+    """`strangers` are columns that even the last of `BOTH_SIDES` does not match; only numbers are worth a try then."""
+    for kind, steps in BOTH_SIDES:
+        if not strangers or kind == "numeric":
+            yield kind, Recipe(steps), Recipe(steps)
+    right_dates = date_formats(right)
+    for one in date_formats(left) if right_dates else ():
+        for other in right_dates:
+            if one != other and Date(one).fields == Date(other).fields:
+                outcome = date_outcome(one, other)
+                yield "date", Recipe((Date(one, outcome),)), Recipe((Date(other, outcome),))
+    left_affixes, right_affixes = affixes(left), affixes(right)
+    for after in ((), (WITHOUT_ZEROS,), (Lower(),)):
+        for affix in left_affixes:
+            yield affix_kind(affix), Recipe((affix, *after)), Recipe(after)
+        for affix in right_affixes:
+            yield affix_kind(affix), Recipe(after), Recipe((affix, *after))
+        for one_affix in left_affixes:
+            for other_affix in right_affixes:
+                if one_affix != other_affix:
+                    yield "prefix_swap", Recipe((one_affix, *after)), Recipe((other_affix, *after))
+
+
+def affix_kind(affix: Affix) -> Kind:
+    return "prefix" if affix.prefix else "suffix"
+
+
+def affixes(values: Sequence[str]) -> list[Affix]:
+    """Constant starts and ends: shared by all values, or the text before or after the digits of half of them."""
+    looked = [value for value in values[:LOOKED_AT] if value]
+    if len(looked) < 2:
+        return []
+    prefixes = [common_prefix(looked).rstrip("0123456789")]
+    suffixes = [common_prefix([value[::-1] for value in looked])[::-1].lstrip("0123456789")]
+    for pattern, found in ((NO_DIGITS, prefixes), (NO_DIGITS_AT_END, suffixes)):
+        counts = Counter(match[0] for value in looked if (match := pattern.search(value)) and match[0] != value)
+        for text, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:1]:
+            if count >= len(looked) / 2:
+                found.append(text)
+    prefixes = [text for text in dict.fromkeys(prefixes) if text and text.isprintable()]
+    suffixes = [text for text in dict.fromkeys(suffixes) if text and text.isprintable()]
+    found_affixes = [Affix(prefix) for prefix in prefixes] + [Affix("", suffix) for suffix in suffixes]
+    return found_affixes + [Affix(prefix, suffix) for prefix in prefixes for suffix in suffixes]
+
+
+def date_outcome(one: str, other: str) -> str:
+    """What both formats can say: without the century where one of them leaves it out."""
+    fields = Date(one).fields
+    if "t" in fields:
+        return "%H:%M:%S" if "%S" in one and "%S" in other else "%H:%M"
+    year = [] if "y" not in fields else ["%y"] if "%y" in one or "%y" in other else ["%Y"]
+    return "-".join([*year, "%m"] + (["%d"] if "d" in fields else []))
+
+
+def date_formats(values: Sequence[str]) -> list[str]:
+    """Formats that read at least nine in ten of the values looked at; day first and month first may both."""
+    looked = [value for value in values[:LOOKED_AT] if value]
+    if not looked or not any(value[:1].isdigit() or value[:3].isalpha() for value in looked[:20]):
+        return []
+    return [
+        format
+        for format in DATE_SHAPES
+        if Date(format).apply(looked[0]) or Date(format).apply(looked[-1])
+        if sum(Date(format).apply(value) is not None for value in looked) >= 0.9 * len(looked)
+    ]
+
+
+TARGETS_TRIED, SOURCES_PER_TARGET = 40, 4
+# Up to here every source may be tried with every target, which finds rules that share no n-gram (initials).
+FEW = 120
+TARGETS_TRIED_FULLY = 8
+LONGEST = 160
+
+
+def sample(values: Sequence[str], most: int) -> list[str]:
+    """The same values for the same column, whatever its order: those with the lowest checksum."""
+    if len(values) <= most:
+        return list(values)
+    ranked = sorted(values, key=lambda value: (zlib.crc32(value.encode("utf-8", "surrogatepass")), value))
+    return ranked[:most]
+
+
+def shingles(value: str) -> set[str]:
+    """Words, and character 4-grams (3-grams of short words) within them."""
+    found: set[str] = set()
+    for word in COMPILED["word"].findall(lower(value[:LONGEST])):
+        found.add(f"={word}")
+        size = 4 if len(word) > 4 else 3
+        found.update(word[start : start + size] for start in range(len(word) - size + 1))
+    return found
+
+
+def likely_pairs(sources: Sequence[str], targets: Sequence[str]) -> list[tuple[str, str]]:
+    tried = sample(targets, TARGETS_TRIED)
+    wanted = {target: shingles(target) for target in tried}
+    vocabulary = set().union(*wanted.values()) if wanted else set()
+    places: dict[str, list[int]] = {}
+    for position, source in enumerate(sources):
+        for shingle in shingles(source) & vocabulary:
+            places.setdefault(shingle, []).append(position)
+    pairs: list[tuple[str, str]] = []
+    common = max(3, len(sources) // 20)
+    for target in tried:
+        scores: Counter[int] = Counter()
+        for shingle in sorted(wanted[target]):
+            found = places.get(shingle, ())
+            if len(found) <= common:
+                for position in found:
+                    scores[position] += 1000 // len(found)
+        best = sorted(scores, key=lambda position: (-scores[position], position))[:SOURCES_PER_TARGET]
+        pairs += [(sources[position], target) for position in best]
+    if len(sources) <= FEW and len(targets) <= FEW and len({target for _, target in pairs}) < len(tried) / 2:
+        few = tried[:TARGETS_TRIED_FULLY]
+        pairs += [(source, target) for target in few for source in sources if could_be_made_of(target, source)]
+    return list(dict.fromkeys(pairs))
+
+
+def could_be_made_of(target: str, source: str) -> bool:
+    """Whether most letters and digits of the target occur in the source at all."""
+    letters = [letter for letter in lower(target) if letter.isalnum()]
+    there = set(lower(source))
+    return bool(letters) and sum(letter in there for letter in letters) >= 0.6 * len(letters)
+
 
 # A rule must match at least this share of the smaller side; learned ones more, since they are chosen among thousands.
 LEAST_SHARE, LEAST_LEARNED_SHARE = 0.05, 0.25

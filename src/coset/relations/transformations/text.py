@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
 
 # A value longer than this is prose, not a key: what comes after says nothing about a join and costs time.
@@ -103,3 +104,28 @@ def grams(folded: str, size: int = 3) -> list[str]:
     """Character n-grams within and across words, with word borders marked."""
     padded = " " + " ".join(WORD.findall(folded)) + " "
     return [padded[start : start + size] for start in range(max(1, len(padded) - size + 1))]
+
+
+@dataclass(frozen=True)
+class Value:
+    """`core` is what stands outside brackets and before the first comma."""
+
+    folded: str
+    words: tuple[str, ...]
+    bag: frozenset[str]
+    squashed: str
+    core: str
+    ordered: str
+
+
+def read_value(text: str) -> Value:
+    folded = fold(text)
+    parts = words(folded)
+    core = folded
+    for opening in ("(", "[", ",", ";"):
+        cut = core.find(opening)
+        if cut > 2:
+            core = core[:cut]
+    return Value(
+        folded[:LONGEST], tuple(parts), frozenset(parts), "".join(parts), "".join(words(core)), " ".join(sorted(parts))
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coset.relations.transformations.nearest import Floats
+from coset.relations.transformations.resemblance import Floats
 
 RANKING: Floats = np.array(
     [
