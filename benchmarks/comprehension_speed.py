@@ -32,7 +32,7 @@ from report import report
 
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import load_environment
-from coset.environment.units import units_of
+from coset.environment.families import units_of
 from coset.evidence.profiles import profile_table
 from coset.evidence.reading import make_unit_readable, open_connection
 from coset.evidence.sampled_rows import sampled_rows

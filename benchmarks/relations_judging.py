@@ -36,8 +36,7 @@ from coset.relations.joins.judging import JUDGED, Background, Sides, features_of
 from coset.relations.joins.memory import JoinMemory
 from coset.relations.joins.selection import Scored, choose
 from coset.state import EvidenceState
-from coset.state.join_background import profiles, read_names, written_joins
-from coset.state.join_memory import JoinTables
+from coset.state.joins import JoinTables, profiles, read_names, written_joins
 from coset.state.objects import Reference
 from coset.state.read_model import ReadModel
 

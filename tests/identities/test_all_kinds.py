@@ -12,7 +12,7 @@ from coset.identities.inventory import Lexicon, phrase_of, shipped_inventory
 from coset.identities.model import load_model
 from coset.routing.objects.knowledge import knowledge_of
 from coset.state import EvidenceState
-from coset.state.profiles import profiles
+from coset.state.memberships import evidence_profiles
 
 PAGES = """# House rules
 
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_kind_has_profiles_that_sum_to_one(folder: Path):
     with EvidenceState.read(folder / ".coset") as state:
-        rows = profiles(state)
+        rows = evidence_profiles(state)
     assert {row.kind for row in rows} == {"value group", "relation", "section", "rule"}
     for row in rows:
         assert sum(row.profile) == pytest.approx(1.0)
@@ -50,7 +50,7 @@ def test_every_kind_has_profiles_that_sum_to_one(folder: Path):
 
 def test_sections_and_rules_are_about_what_they_speak_of(folder: Path):
     with EvidenceState.read(folder / ".coset") as state:
-        sections = {row.reference: row for row in profiles(state, ["section"])}
+        sections = {row.reference: row for row in evidence_profiles(state, ["section"])}
         rules = {rule.text: rule.entity for rule in knowledge_of(state).rules}
     by_entity = {row.identity for row in sections.values()}
     assert {"customer", "period"} <= by_entity
@@ -60,15 +60,17 @@ def test_sections_and_rules_are_about_what_they_speak_of(folder: Path):
 
 def test_values_speak_without_the_name_of_their_column(folder: Path):
     with EvidenceState.read(folder / ".coset") as state:
-        found = {(row.reference.rpartition(".")[2], row.coordinate): row for row in profiles(state, ["value group"])}
+        found = {
+            (row.reference.rpartition(".")[2], row.coordinate): row for row in evidence_profiles(state, ["value group"])
+        }
     assert found["st", "attribute"].identity in ("status", "type")
 
 
 def test_doing_it_again_changes_nothing(folder: Path):
     with EvidenceState.open(folder / ".coset") as state:
-        before = profiles(state)
+        before = evidence_profiles(state)
         comprehend_all_kinds(state, load_model())
-        after = profiles(state)
+        after = evidence_profiles(state)
     assert len(after) == len(before)
     for one, other in zip(before, after, strict=True):
         assert (one.kind, one.reference, one.identity) == (other.kind, other.reference, other.identity)

@@ -13,7 +13,7 @@ from coset.environment.source import Column
 from coset.relations.joins.column_values import JoinableTable
 from coset.relations.joins.find import believe, empty_memory, relate, remember
 from coset.relations.joins.judging import Background, Roles
-from coset.state.join_background import Profiles, ReadName
+from coset.state.joins import Profiles, ReadName
 from coset.state.objects import Reference
 
 ATTRIBUTES = ("identifier", "count")

@@ -11,7 +11,7 @@ import coset
 from coset.errors import UserError
 from coset.relations.links.clusters import Clustering, Pair, Standing
 from coset.relations.links.find import forbidden_by
-from coset.state.links import SectionText
+from coset.state.relations import SectionText
 from coset.use_cases.links import declare_link, explain, link_records
 
 GIVEN = ("Anna", "Bruno", "Clara", "Dario", "Elena", "Felix", "Greta", "Hugo", "Irina", "Jonas")

@@ -11,8 +11,8 @@ import pytest
 
 from coset.environment.configuration import load_environment
 from coset.errors import LimitReached
-from coset.session.deadline import Deadline
 from coset.session.query_session import QuerySession
+from coset.session.worker_process import Deadline
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from statement_corpus import CANARY, Statement, contents, fill_folder, locked, r
 
 from coset.errors import NotAllowed, UserError
 from coset.session import guard
+from coset.session.allowed import lower, names
 from coset.session.guard import Checked, TableName, check, parse
-from coset.session.reviewed_names import lower, names
 
 BYPASS = read("bypass_statements.sql")
 HONEST = read("honest_statements.sql")

@@ -11,7 +11,7 @@ import pytest
 
 from coset.environment.configuration import load_environment
 from coset.errors import LimitReached, NotAllowed, UserError
-from coset.session import temporary_tables
+from coset.session import own_tables
 from coset.session.query_session import QuerySession
 
 
@@ -110,12 +110,12 @@ def test_what_was_kept_goes_with_the_session(tmp_path: Path):
 
 
 def test_temporary_tables_may_not_grow_without_end(session: QuerySession, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(temporary_tables, "MOST_TABLES", 2)
+    monkeypatch.setattr(own_tables, "MOST_TABLES", 2)
     session.add_table("one", LABELS)
     session.add_table("two", LABELS)
     with pytest.raises(LimitReached, match="2 temporary tables"):
         session.add_table("three", LABELS)
-    monkeypatch.setattr(temporary_tables, "MOST_BYTES", 100)
+    monkeypatch.setattr(own_tables, "MOST_BYTES", 100)
     with pytest.raises(LimitReached, match="larger"):
         session.add_table("two", LABELS)
     assert session.sql("SELECT count(*) FROM result.two").rows() == [(3,)]

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pytest
 
 from coset.errors import CosetError, LimitReached, UserError
-from coset.session.deadline import Deadline
-from coset.session.worker_process import WorkerLimits, WorkerProcess
+from coset.session.worker_process import Deadline, WorkerLimits, WorkerProcess
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="Landlock is Linux's")
 

@@ -14,7 +14,7 @@ def sends_sql_to_a_state(file: Path) -> bool:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute) and node.attr in DOORS and ast.unparse(node.value).endswith("state"):
             return True
-        if isinstance(node, ast.ImportFrom) and node.module in {"coset.state.queries", "coset.state.inserting"}:
+        if isinstance(node, ast.ImportFrom) and node.module in {"coset.state.queries"}:
             return True
         if isinstance(node, ast.Import) and any(each.name.startswith("coset.state.queries") for each in node.names):
             return True

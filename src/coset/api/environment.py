@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from coset.readings.reading import Reading
     from coset.routing.views.explanation import Explanation
     from coset.state.documents import DocumentSummary
-    from coset.state.links import LinkedEntity
     from coset.state.objects import CodeList, Copy
+    from coset.state.relations import LinkedEntity
     from coset.use_cases.ask import Reasoner
     from coset.use_cases.comprehend import Summary as Comprehension
     from coset.use_cases.documents import DocumentSection

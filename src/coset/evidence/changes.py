@@ -18,7 +18,7 @@ import duckdb
 
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
-from coset.environment.units import Unit, token_of, units_of
+from coset.environment.families import Unit, token_of, units_of
 from coset.errors import CosetError
 from coset.evidence.reading import content_digest, make_unit_readable, open_connection
 from coset.state import EvidenceState, KnownTable

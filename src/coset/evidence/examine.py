@@ -15,9 +15,9 @@ from typing import Any
 
 import duckdb
 
+from coset.environment.families import Unit
 from coset.environment.source import Column, Source, SourceSettings, Table
 from coset.environment.sources import open_source
-from coset.environment.units import Unit
 from coset.errors import CosetError, SourceUnreachable
 from coset.evidence.column_expressions import column_kind
 from coset.evidence.duplicates import find_duplicates

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import duckdb
 
+from coset.environment.families import Unit
 from coset.environment.source import Source
-from coset.environment.units import Unit
 from coset.evidence.reading import JoinableTable, make_unit_readable, open_connection
 from coset.sql_text import identifier
 from coset.state import EvidenceState

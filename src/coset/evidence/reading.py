@@ -17,12 +17,19 @@ from pathlib import Path
 import duckdb
 
 from coset.environment.confined_duckdb import confined_connection
+from coset.environment.families import Unit, union_token
 from coset.environment.scan import Scan
 from coset.environment.source import Column, ForeignKey, Source, Table
-from coset.environment.units import Unit, union_token
-from coset.session.local_tables import LocalTable, from_copy, in_place
 from coset.session.query_session import stays_at_source
-from coset.session.snapshots import OutputColumn, Snapshots, fetch_to_parquet, file_type
+from coset.session.snapshots import (
+    LocalTable,
+    OutputColumn,
+    Snapshots,
+    fetch_to_parquet,
+    file_type,
+    from_copy,
+    in_place,
+)
 from coset.sql_text import identifier, literal
 from coset.state.objects import Reference
 

@@ -19,9 +19,9 @@ from coset.environment.source import Source, Table, WrittenQuery
 from coset.errors import CosetError
 from coset.evidence.documents.finding import expand
 from coset.state import EvidenceState
+from coset.state.documents import SqlUseRow, WrittenSqlRow, replace_written_sql
 from coset.state.objects import Reference
 from coset.state.rows import document
-from coset.state.written_sql import SqlUseRow, WrittenSqlRow, replace_written_sql
 
 MOST_STATEMENTS = 5_000
 LONGEST_STATEMENT = 200_000

@@ -33,12 +33,12 @@ from coset.identities.text_encoder import ObjectTexts, encode_in_tables
 from coset.readings.observed import ObservedColumn, ObservedTable, type_family
 from coset.state import EvidenceState
 from coset.state.documents import rules, sections
-from coset.state.profiles import (
+from coset.state.memberships import (
     EvidenceKind,
-    ProfileRow,
+    EvidenceProfileRow,
     data_digest,
+    evidence_profiles,
     number_of_objects,
-    profiles,
     replace_profiles,
     sure_entities,
 )
@@ -87,9 +87,11 @@ def comprehend_all_kinds(state: EvidenceState, model: IdentityModel) -> int:
     if kinds is not WRITTEN:
         looks = [*_value_groups(state), *looks]
     known: dict[tuple[str, str], Array] = {
-        (row.digest, row.coordinate): np.array(row.embedding) for row in profiles(state, kinds) if row.embedding
+        (row.digest, row.coordinate): np.array(row.embedding)
+        for row in evidence_profiles(state, kinds)
+        if row.embedding
     }
-    found: list[ProfileRow] = []
+    found: list[EvidenceProfileRow] = []
     for coordinate, bank in banks.items():
         found += _seen(looks, coordinate, bank, model, known)
         if kinds is not WRITTEN:
@@ -106,7 +108,7 @@ def _seen(
     bank: PrototypeBank,
     model: IdentityModel,
     known: Mapping[tuple[str, str], Array],
-) -> Iterator[ProfileRow]:
+) -> Iterator[EvidenceProfileRow]:
     """The profiles of what is encoded, in one coordinate: what was written has entities alone."""
     own = [look for look in looks if coordinate == "entity" or look.kind == "value group"]
     if not own:
@@ -234,7 +236,7 @@ def _relations(
     coordinate: Coordinate,
     bank: PrototypeBank,
     model: IdentityModel,
-) -> Iterator[ProfileRow]:
+) -> Iterator[EvidenceProfileRow]:
     """A relation lies between its ends."""
     for row in ReadModel(state).relations:
         ends = [roles[column] for column in (*row.left_columns, *row.right_columns) if column in roles]
@@ -255,10 +257,10 @@ def _row(
     place: Array | None,
     reasons: tuple[str, ...],
     model: IdentityModel,
-) -> ProfileRow:
+) -> EvidenceProfileRow:
     ids = model.inventory.ids(coordinate)
     first, second = np.argsort(-belief, kind="stable")[:2].tolist()
-    return ProfileRow(
+    return EvidenceProfileRow(
         kind, reference, coordinate, f"{model.name}:{digest}" if digest else "", ids[first], float(belief[first]),
         ids[second], float(belief[second]), tuple(belief.tolist()),
         () if place is None else tuple(place.tolist()), reasons,

@@ -24,12 +24,11 @@ from coset.readings.stated import Text
 from coset.readings.vocabulary import vocabulary
 from coset.readings.words import words_of
 from coset.state import EvidenceState
-from coset.state.documents import sections
+from coset.state.documents import sections, sql_uses
+from coset.state.evidence_state import corrections_in_force
 from coset.state.read_model import ReadModel
 from coset.state.readings import CORRECTIONS, OFFLINE, ReadingStore
-from coset.state.said import corrections_in_force
 from coset.state.tables import table_of_references
-from coset.state.written_sql import sql_uses
 
 DIGEST = "readings"
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 from coset.readings.words import words_of
 from coset.state import EvidenceState
-from coset.state.join_background import proposed_references
+from coset.state.joins import proposed_references
 from coset.state.read_model import ReadModel
 from coset.state.readings import best_names
 from coset.state.tables import FacetRow, PathRow, first_values

@@ -34,9 +34,8 @@ from coset.environment.scan import (
 )
 from coset.environment.source import Column, Source, Table
 from coset.errors import LimitReached
-from coset.session.local_tables import in_place
 from coset.session.pushdown import Prepared, Reference
-from coset.session.snapshots import file_type
+from coset.session.snapshots import file_type, in_place
 from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:

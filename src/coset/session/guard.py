@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from coset.errors import NotAllowed, UserError
-from coset.session.reviewed_names import lower, names
-from coset.session.statement_shapes import EXPRESSION_TYPES, SHAPES, Shape
+from coset.session.allowed import EXPRESSION_TYPES, SHAPES, Shape, lower, names
 
 MAXIMUM_LENGTH = 100_000
 MAXIMUM_DEPTH = 1_000

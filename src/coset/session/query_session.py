@@ -7,7 +7,7 @@ the open sources; knows nothing of what the data means.
 
 Rows that a later statement needs (a large result, labels of texts, clusters of rows) are given to `add_table`, and are
 read from then on as `result.name`: they need not flow through a caller again. They go when the session closes. Records
-that were linked across tables are read as `linked.customer` (`linked_tables`).
+that were linked across tables are read as `linked.customer` (`own_tables`).
 """
 
 from __future__ import annotations
@@ -30,16 +30,12 @@ from coset.environment.scan import Null, parts_of
 from coset.environment.source import Source, Table
 from coset.errors import NotAllowed, TableVanished
 from coset.session import guard, pivot
-from coset.session.deadline import Deadline
 from coset.session.family_tables import Families, with_few_members
-from coset.session.linked_tables import CATALOG as LINKED
-from coset.session.linked_tables import LinkedTables
-from coset.session.local_tables import from_copy, from_file, in_place
+from coset.session.own_tables import LINKED, RESULTS, LinkedTables, TemporaryTables
 from coset.session.pushdown import PUSHED, Fetch, Prepared, Reference, prepare, relations_of
 from coset.session.result import Reading, Result, TableUse
-from coset.session.snapshots import Progress, Snapshot, Snapshots, fetch_to_parquet
-from coset.session.temporary_tables import CATALOG, TemporaryTables
-from coset.session.worker_process import WorkerLimits, WorkerProcess
+from coset.session.snapshots import Progress, Snapshot, Snapshots, fetch_to_parquet, from_copy, from_file, in_place
+from coset.session.worker_process import Deadline, WorkerLimits, WorkerProcess
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -146,7 +142,7 @@ class QuerySession:
         return True
 
     def _find(self, parts: tuple[str, ...]) -> tuple[Source, Table]:
-        if parts[0].lower() == CATALOG and len(parts) > 1:
+        if parts[0].lower() == RESULTS and len(parts) > 1:
             return self._temporary, self._temporary.find(parts)
         if parts[0].lower() == LINKED and len(parts) > 1 and not self._is_source(LINKED):
             return self._linked, self._linked.find(parts)

@@ -4,6 +4,7 @@ In: a source and a table. Out: the path of a Parquet file whose columns have the
 the source's native client as Arrow and are written as they arrive. Files are never changed, only replaced, and one that
 was replaced stays for a while, so a reader is never disturbed, not even one in another process that is about to open
 it; a kill at any moment leaves either the old copy or the new one.
+`LocalTable` is what DuckDB can read on this machine, a file in place or such a copy, as SQL that a view can be made of.
 """
 
 from __future__ import annotations
@@ -14,20 +15,22 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coset.environment.leftovers import keep_part, part_file
 from coset.environment.scan import EVERYTHING, Scan
-from coset.environment.source import Source, Table
+from coset.environment.source import InPlace, Source, Table
 from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished
+from coset.session.guard import ATTACHED
 from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
 
 Progress = Callable[[str, int, int | None], None]
 """Called while rows arrive: the table's name, rows so far, rows expected."""
@@ -241,3 +244,50 @@ def _cast(field: pa.Field, column: OutputColumn) -> str:
 def _shape(table: Table) -> str:
     text = json.dumps([[column.name, column.type, column.native_name] for column in table.columns])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class LocalTable:
+    """A query that gives the table's columns, and what must be there for it to run."""
+
+    query: str
+    attach: tuple[tuple[str, str], ...] = ()
+    """(alias, path) of DuckDB files to attach read-only."""
+    files: tuple[str, ...] = ()
+
+
+def in_place(source: Source, table: Table, place: InPlace) -> LocalTable:
+    """A table that DuckDB reads where it lies."""
+    if place.attach is not None and place.relation is not None:
+        alias = f"{ATTACHED}{source.settings.name.lower()}"
+        schema, name = place.relation
+        columns = ", ".join(
+            identifier(column.native_name)
+            + ("" if column.native_name == column.name else f" AS {identifier(column.name)}")
+            for column in table.columns
+        )
+        query = f"SELECT {columns} FROM {identifier(alias)}.{identifier(schema)}.{identifier(name)}"
+        return LocalTable(query, attach=((alias, str(place.attach)),))
+    if place.sql is None:
+        raise CosetError(f"'{source.settings.name}.{table.name}' cannot be read in place")
+    names = ", ".join(identifier(column.name) for column in table.columns)
+    return LocalTable(f"SELECT * FROM {place.sql} AS place({names})", files=tuple(map(str, place.paths)))
+
+
+def from_copy(table: Table, path: Path) -> LocalTable:
+    """A table of which a Parquet file holds all columns."""
+    return LocalTable(from_file(((column.name, column.type, True) for column in table.columns), path))
+
+
+def from_file(columns: Iterable[tuple[str, str, bool]], path: Path) -> str:
+    """A query over a Parquet file of ours; columns are (name, type, whether the file has it): NULL where it has not,
+    cast where it keeps another type."""
+    outputs = []
+    for name, kind, held in columns:
+        if not held:
+            outputs.append(f"CAST(NULL AS {kind}) AS {identifier(name)}")
+        elif file_type(kind) == kind:
+            outputs.append(identifier(name))
+        else:
+            outputs.append(f"CAST({identifier(name)} AS {kind}) AS {identifier(name)}")
+    return f"SELECT {', '.join(outputs)} FROM read_parquet({literal(str(path))})"

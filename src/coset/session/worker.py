@@ -11,17 +11,34 @@ from __future__ import annotations
 import io
 import json
 import os
+import struct
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from coset.session.confinement import confine, end_with_parent
-from coset.session.protocol import decode, encode
 from coset.sql_text import identifier, literal, qualified
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+
+_LENGTHS = struct.Struct("<IQ")
+
+
+def encode(head: dict[str, Any], payload: bytes = b"") -> bytes:
+    text = json.dumps(head).encode()
+    return _LENGTHS.pack(len(text), len(payload)) + text + payload
+
+
+def decode(read_exactly: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes]:
+    """One frame. `read_exactly` raises EOFError when the other side is gone."""
+    head_length, payload_length = _LENGTHS.unpack(read_exactly(_LENGTHS.size))
+    head = json.loads(read_exactly(head_length))
+    return head, read_exactly(payload_length) if payload_length else b""
+
 
 # Optimisations that look at the data (the planner's tables are empty) or that hide filters from us.
 PLANNER_LEAVES_OUT = (

@@ -20,10 +20,12 @@ from typing import Any
 import duckdb
 
 from coset.environment.catalogue import SourceListing
+from coset.environment.configuration import Environment
+from coset.environment.corrections import Corrections, corrections_text, load_corrections, parse_corrections
 from coset.errors import CosetError, UserError
-from coset.state.inserting import insert_rows
 from coset.state.migrations import migrate
 from coset.state.objects import CodeList, Copy, Diagnostic, Reference, Relation, TableEvidence
+from coset.state.queries import insert_rows
 from coset.state.rows import Rows, diagnostic_row, identifier, now, reference_of, relation_row, table_rows
 
 FILE_NAME = "state.duckdb"
@@ -368,3 +370,24 @@ def _unopened(path: Path, read_only: bool) -> CosetError:
     ):
         return CosetError(f"the evidence state '{path}' may not be {'read' if read_only else 'written'} by this user")
     return CosetError(f"the evidence state cannot be opened: move '{path}' away and run `coset comprehend`")
+
+
+LAST_READ = "corrections file"
+"""The key of the state's `meta` under which the file's last readable text stands."""
+
+
+def corrections_in_force(environment: Environment, state: EvidenceState) -> Corrections:
+    """What the file says; while it cannot be read, what it said when it last could."""
+    try:
+        return load_corrections(environment)
+    except UserError:
+        return parse_corrections(state.meta(LAST_READ) or "")
+
+
+def remember_corrections(environment: Environment, state: EvidenceState) -> Corrections:
+    """Read the file and keep its text. Raises `UserError` with the line when it is not valid YAML."""
+    text = corrections_text(environment)
+    corrections = parse_corrections(text)
+    if state.meta(LAST_READ) != text:
+        state.set_meta(LAST_READ, text)
+    return corrections

@@ -22,9 +22,9 @@ import duckdb
 
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
+from coset.environment.families import Unit, units_of
 from coset.environment.leftovers import make_private, sweep
 from coset.environment.source import Table
-from coset.environment.units import Unit, units_of
 from coset.errors import Cancelled, CosetError, UserError
 from coset.evidence.changes import remove_gone, units_to_examine
 from coset.evidence.dictionaries import dictionary_documents
@@ -52,16 +52,14 @@ from coset.routing.ranking.index_store import store_vectors
 from coset.routing.ranking.model import load_routing_model
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
-from coset.state.evidence_state import RELATIONS_FOUND, family_row
-from coset.state.join_background import background_digest, profiles, store_proposed, written_joins
-from coset.state.join_background import read_names as read_names_of
-from coset.state.join_memory import JoinTables
+from coset.state.evidence_state import RELATIONS_FOUND, corrections_in_force, family_row, remember_corrections
+from coset.state.joins import JoinTables, background_digest, profiles, store_proposed, written_joins
+from coset.state.joins import read_names as read_names_of
 from coset.state.names import names_of
 from coset.state.objects import Relation
 from coset.state.read_model import ReadModel
 from coset.state.relations import RelationRow
 from coset.state.rows import reference_of, table_of
-from coset.state.said import corrections_in_force, remember_corrections
 from coset.state.withdrawal import note_withdrawal, rewrite_without_withdrawn
 from coset.use_cases.model_reading import ModelReadingSummary, ReadWith, read_with_model
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from coset.environment.corrections import Link, Record, add_corrections, load_corrections
 from coset.errors import UserError
 from coset.relations.links import LINKS_MADE, links_digest
-from coset.session.linked_tables import CATALOG
-from coset.state.links import (
+from coset.session.own_tables import LINKED
+from coset.state.names import resolve
+from coset.state.relations import (
     LinkedEntity,
     LinkedRecord,
     LinkPair,
@@ -25,7 +26,6 @@ from coset.state.links import (
     linked_entities,
     linked_records,
 )
-from coset.state.names import resolve
 from coset.use_cases.comprehend import LINKS_ALONE, Settings, comprehend
 from coset.use_cases.workspace import Workspace
 
@@ -43,7 +43,7 @@ class Linked:
     @property
     def relation(self) -> str:
         """What SQL calls it."""
-        return f"{CATALOG}.{self.summary.entity}"
+        return f"{LINKED}.{self.summary.entity}"
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _named(workspace: Workspace, records: Sequence[LinkedRecord], written: str) 
 
 
 def _entity(known: Sequence[LinkedEntity], written: str) -> LinkedEntity:
-    wanted = written.lower().removeprefix(f"{CATALOG}.")
+    wanted = written.lower().removeprefix(f"{LINKED}.")
     for each in known:
         if each.entity.lower() == wanted:
             return each

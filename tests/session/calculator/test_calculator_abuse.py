@@ -10,7 +10,7 @@ import pytest
 from coset.errors import UserError
 from coset.session.calculator import calculate
 from coset.session.calculator import expression as expression_module
-from coset.session.calculator.limits import MAX_CHARACTERS, Work
+from coset.session.calculator.values import MAX_CHARACTERS, Work
 from session.calculator.calculations import mistake, shown
 
 INJECTIONS = [

@@ -14,7 +14,7 @@ from coset.environment.families import naming_column, relation_name
 from coset.errors import UserError
 from coset.routing.objects.sql_names import name, table_name
 from coset.routing.views.cost import cost
-from coset.state import EvidenceState, words_in_state
+from coset.state import EvidenceState, search
 from coset.state.names import resolve
 from coset.state.read_model import ReadModel
 from coset.state.tables import ColumnRow, FamilyRow, SourceRow, TableRow, tables_called
@@ -107,7 +107,7 @@ def _search(state: EvidenceState, words: str, names: dict[str, str]) -> list[str
     wanted = [word for word in words.lower().split() if word]
     if not wanted:
         raise UserError("say what to recover: a table, a column, or words to search by")
-    holding = words_in_state.holding_all(state, wanted, MOST_FOUND)
+    holding = search.holding_all(state, wanted, MOST_FOUND)
     found = [f"TABLE {names[table]}" for table in holding.tables]
     found += [f"COLUMN {names[each.table_reference]}.{name(each.name)} {each.type}" for each in holding.columns]
     found += [f"VALUE {cell(value)} in {column}" for column, value in holding.values]

@@ -23,10 +23,10 @@ KINDS = {
     "mongodump": "mongodb.dump:Mongodump",
     "files": "files.source:Files",
     "sqlalchemy": "any_sql.source:AnySQL",
-    "adbc": "adbc.source:ADBC",
+    "adbc": "adbc:ADBC",
     "delta": "lakehouse.delta:DeltaTables",
     "iceberg": "lakehouse.iceberg:IcebergTables",
-    "object_store": "object_store.source:ObjectStore",
+    "object_store": "object_store:ObjectStore",
 }
 
 

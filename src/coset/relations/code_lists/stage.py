@@ -17,10 +17,10 @@ from coset.relations.code_lists.find import ListStanding, find_code_lists, plain
 from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of, with_titles
 from coset.relations.copies.row_overlap import PassingOver
 from coset.relations.copies.stage import copies_digest, copies_with_originals, spoken_of, standing_of, texts_in_force
+from coset.state.evidence_state import corrections_in_force
 from coset.state.objects import CodeList
 from coset.state.read_model import ReadModel
 from coset.state.readings import ReadingStore
-from coset.state.said import corrections_in_force
 from coset.state.tables import PathRow, few_valued_columns, names_of_columns
 
 if TYPE_CHECKING:

@@ -18,12 +18,11 @@ from coset.environment.copy_names import COPY_KINDS
 from coset.evidence.reading import JoinableTable
 from coset.relations.copies.find import Standing, find_copies
 from coset.relations.copies.row_overlap import PassingOver
-from coset.state.documents import sections
+from coset.state.documents import sections, written_sql
+from coset.state.evidence_state import corrections_in_force
 from coset.state.objects import Copy
 from coset.state.read_model import ReadModel
-from coset.state.said import corrections_in_force
 from coset.state.tables import SourceRow, versions_of_tables
-from coset.state.written_sql import written_sql
 
 if TYPE_CHECKING:
     import duckdb

@@ -31,7 +31,7 @@ from coset.relations.joins.neighbours import (
 )
 from coset.relations.joins.overlap import Opens, Overlap, TableReader, pair_key_sets
 from coset.relations.joins.selection import LEAST_LIKELY, Scored, choose, likeliest
-from coset.state.join_memory import JoinTables
+from coset.state.joins import JoinTables
 from coset.state.objects import Reference, Relation
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from coset.relations.joins.features import (
 )
 from coset.relations.joins.names import agreement, column_names_table, stem, words
 from coset.relations.joins.selection import Scored
-from coset.state.join_background import Profiles, ReadName
+from coset.state.joins import Profiles, ReadName
 
 Group = Literal["key", "measure", "description", "class"]
 GROUPS: dict[str, Group] = {

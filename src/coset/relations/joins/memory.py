@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from coset.relations.joins.column_values import RAW_VALUES, VALUES, JoinableTable, JoinColumn, gather, key_of
 from coset.relations.joins.variants import KEYS, KeySet, Variant, variants_of
-from coset.state.join_memory import JoinTables
+from coset.state.joins import JoinTables
 
 if TYPE_CHECKING:
     import duckdb

@@ -23,7 +23,7 @@ from coset.relations.joins.column_values import (
     with_keys,
 )
 from coset.relations.joins.variants import LEAST_LOOKED_UP, LOOKED_UP, LOOKED_UP_NUMBERS, Variant
-from coset.state.join_memory import JoinTables, LookedUp
+from coset.state.joins import JoinTables, LookedUp
 
 if TYPE_CHECKING:
     import duckdb

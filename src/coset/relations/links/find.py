@@ -43,8 +43,7 @@ from coset.relations.links.rules import (
     rules_by_names,
     rules_by_strong_keys,
 )
-from coset.state.links import SectionText
-from coset.state.relations import RelationRow
+from coset.state.relations import RelationRow, SectionText
 
 MOST_RECORDS = 300_000
 """A table of more records is linked only when it is asked for."""

@@ -16,8 +16,11 @@ from coset.environment.configuration import Environment
 from coset.relations.copies import copies_with_originals
 from coset.relations.links.find import EntityLinks, Given, Links, PassingOver, SaidLink, find_links
 from coset.relations.links.records import Known
-from coset.session.linked_tables import write_linked
-from coset.state.links import (
+from coset.session.own_tables import write_linked
+from coset.state.evidence_state import corrections_in_force
+from coset.state.read_model import ReadModel, grouped
+from coset.state.readings import ReadingStore
+from coset.state.relations import (
     LinkedEntity,
     LinkedRecord,
     LinkPair,
@@ -27,9 +30,6 @@ from coset.state.links import (
     store_links,
     versions_of_tables,
 )
-from coset.state.read_model import ReadModel, grouped
-from coset.state.readings import ReadingStore
-from coset.state.said import corrections_in_force
 from coset.state.tables import PathRow
 
 if TYPE_CHECKING:

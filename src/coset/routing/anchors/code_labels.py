@@ -19,8 +19,7 @@ from coset.routing.anchors.spelling import normalised, plain_words
 from coset.session.query_session import QuerySession
 from coset.sql_text import identifier
 from coset.state import EvidenceState
-from coset.state.relations import code_list_labels
-from coset.state.value_index import (
+from coset.state.indexes import (
     ColumnToIndex,
     TableToIndex,
     TextRow,
@@ -30,6 +29,7 @@ from coset.state.value_index import (
     references_of_columns,
     texts_about_codes,
 )
+from coset.state.relations import code_list_labels
 
 LONGEST_LABEL = 80
 _VERBS = r"means|stands for|is short for|denotes|indicates|refers to"

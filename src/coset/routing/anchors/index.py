@@ -20,8 +20,8 @@ from coset.routing.anchors.hashed_texts import HashedTexts, Rows
 from coset.routing.anchors.spelling import Spelling, normalised, plain_words
 from coset.routing.anchors.stored import HeldValues, NamedObjects, ObjectList, RangeList, Ranges
 from coset.sql_text import identifier
-from coset.state import EvidenceState, value_index
-from coset.state import anchors as stored
+from coset.state import EvidenceState, indexes
+from coset.state import search as stored
 from coset.state.read_model import ReadModel
 from coset.state.tables import FacetRow, PathRow, named_columns
 
@@ -266,7 +266,7 @@ def parts_of_state(state: EvidenceState) -> IndexParts:
     _load_ranges(state, parts, numbers)
     _add_documents(state, parts)
     _load_relations(state, parts, numbers)
-    indexed = value_index.has_index(state)
+    indexed = indexes.has_index(state)
     _add_values(state, parts, numbers, indexed)
     if indexed:
         _load_codes(state, parts, numbers)
@@ -349,7 +349,7 @@ def _add_values(state: EvidenceState, parts: IndexParts, numbers: dict[str, int]
     """The held values, and the members of families, which are found like values."""
     import pyarrow as pa
 
-    found = value_index.numbered_values(state, numbers, indexed=indexed)
+    found = indexes.numbered_values(state, numbers, indexed=indexed)
     # By object, however the rows came to lie in the state: sorting numbers here is quicker than sorting texts there.
     objects = found.column("number").to_numpy()
     value, normal = (found.column(name).combine_chunks() for name in ("value", "normal"))
@@ -362,13 +362,13 @@ def _add_values(state: EvidenceState, parts: IndexParts, numbers: dict[str, int]
 def _load_codes(state: EvidenceState, parts: IndexParts, numbers: dict[str, int]) -> None:
     parts.codes += [
         LabelledCode(numbers[row.code_reference], row.code, row.label, row.origin)
-        for row in value_index.current_labels(state)
+        for row in indexes.current_labels(state)
         if row.code_reference in numbers
     ]
 
 
 def _add_searchable(state: EvidenceState, parts: IndexParts, numbers: dict[str, int], indexed: bool) -> None:
-    for row in value_index.searchable_columns(state, indexed=indexed):
+    for row in indexes.searchable_columns(state, indexed=indexed):
         if row.status == "partly":
             parts.unsearchable.append((row.reference, row.reason or ""))
             continue

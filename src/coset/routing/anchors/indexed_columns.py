@@ -18,9 +18,9 @@ from coset.evidence.personal import personal_data
 from coset.session.query_session import QuerySession, stays_at_source
 from coset.sql_text import identifier
 from coset.state import EvidenceState
+from coset.state.indexes import ColumnToIndex, TableToIndex, columns_to_index
 from coset.state.read_model import ReadModel
 from coset.state.tables import FacetRow, GroupValueRow, PathRow
-from coset.state.value_index import ColumnToIndex, TableToIndex, columns_to_index
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from coset.routing.anchors.indexed_columns import IndexedColumn, ValueIndexSetti
 from coset.routing.anchors.spelling import normalised
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
-from coset.state import value_index as stored
-from coset.state.value_index import TableToIndex
+from coset.state import indexes as stored
+from coset.state.indexes import TableToIndex
 
 VERSION = 1
 """Goes up when the same evidence gives other rows."""

@@ -14,12 +14,12 @@ from functools import cached_property
 
 from coset.state import EvidenceState, documents
 from coset.state.documents import SURELY_NAMED
-from coset.state.links import linked_entities
+from coset.state.indexes import labels_of_codes
+from coset.state.memberships import rules_by_entity
 from coset.state.objects import CodeList as StoredCodeList
-from coset.state.profiles import rules_by_entity
 from coset.state.readings import ReadingStore
+from coset.state.relations import linked_entities
 from coset.state.tables import shapes_of_tables
-from coset.state.value_index import labels_of_codes
 
 CURRENT = ("", "current")
 MOST_LABELS = 40

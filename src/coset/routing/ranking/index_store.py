@@ -19,7 +19,7 @@ from coset.readings.observed import ObservedEnvironment
 from coset.routing.ranking.index import Encoder, RoutingIndex, Vectors, build_index
 from coset.routing.ranking.schema_texts import column_text, table_text
 from coset.state import EvidenceState
-from coset.state import routing_vectors as vectors
+from coset.state import indexes as vectors
 from coset.state.read_model import ReadModel
 
 SCALE_BYTES = 4

@@ -22,7 +22,7 @@ from coset.routing.search.out_of_use import tables_out_of_use
 from coset.routing.search.weighted_words import Scores, WeightedWords
 from coset.routing.search.word_index import WordIndex, stems_of
 from coset.state import EvidenceState
-from coset.state.anchors import inner_names
+from coset.state.search import inner_names
 from coset.state.tables import named_columns, values_of_tables
 
 NAME, READING, MEANING, COMMENT, COLUMN, VALUE, SENTENCE = 3.0, 3.0, 2.0, 1.5, 1.0, 0.5, 1.5

@@ -19,7 +19,8 @@ from coset.routing.search.recover import LEAST_BUDGET, Recovered, bounded, recov
 from coset.routing.search.word_index import COMMON
 from coset.routing.views.budgets import RECOVERED
 from coset.routing.views.passages import excerpt
-from coset.state import EvidenceState, words_in_state
+from coset.state import EvidenceState
+from coset.state import search as stored
 
 MOST_WORDS, MOST_FOUND, LETTERS = 12, 60, 300
 MOST_PARTIAL = 12
@@ -63,8 +64,8 @@ def holding(objects: StateObjects, words: str) -> frozenset[str]:
     wanted = _wanted(words)
     hidden = sorted(table.reference for table in objects.tables.values() if table.schema_only)
     with objects.reading() as state:
-        named = words_in_state.named_by_all(state, _patterns(wanted))
-        held = words_in_state.columns_with_value(state, words.strip().lower(), hidden)
+        named = stored.named_by_all(state, _patterns(wanted))
+        held = stored.columns_with_value(state, words.strip().lower(), hidden)
     return frozenset((*named, *held))
 
 
@@ -85,7 +86,7 @@ def _patterns(wanted: list[str]) -> list[str]:
 def _names(state: EvidenceState, wanted: list[str], objects: StateObjects) -> tuple[list[str], list[str], str]:
     """Names that hold all the words; where none does, those that hold some; and the one thing that is meant, where a
     table alone holds all of them, or nothing else does."""
-    rows = words_in_state.names(state, _patterns(wanted), MOST_FOUND)
+    rows = stored.names(state, _patterns(wanted), MOST_FOUND)
     rows.sort(key=lambda row: _is_copy(objects, row.reference))
     whole = [row for row in rows if row.hits == len(wanted)]
     lines = [
@@ -105,7 +106,7 @@ def _is_copy(objects: StateObjects, reference: str) -> bool:
 
 def _codes(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[str]:
     """Codes whose labels hold the words."""
-    rows = words_in_state.codes(state, wanted, sorted(hidden), MOST_CODES)
+    rows = stored.codes(state, wanted, sorted(hidden), MOST_CODES)
     return [
         f"{one_line(row.code_reference, 200)} = {literal(row.code, 60)}: {one_line(row.label, 120)}" for row in rows
     ]
@@ -113,14 +114,14 @@ def _codes(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[st
 
 def _values(state: EvidenceState, wanted: list[str], phrase: str, hidden: set[str]) -> list[str]:
     """Values of value groups that hold the words as words: whole phrases first, then those with most of them."""
-    rows = words_in_state.values(state, wanted, phrase, sorted(hidden), MOST_FOUND)
+    rows = stored.values(state, wanted, phrase, sorted(hidden), MOST_FOUND)
     return [f"{one_line(row.column_reference, 200)} = {literal(row.value, 120)}, {row.count:,} rows" for row in rows]
 
 
 def _documents(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[str]:
     """Documents that hold the words as words, or are called by them, those with most of them first; where one has
     nearly all, none that has fewer: any one of several stands in half of all prose."""
-    rows = words_in_state.documents(state, wanted, sorted(hidden), MOST_DOCUMENTS)
+    rows = stored.documents(state, wanted, sorted(hidden), MOST_DOCUMENTS)
     enough = math.ceil(NEARLY_ALL * len(wanted))
     rows = [row for row in rows if row.hits >= enough] or rows
     lines = []

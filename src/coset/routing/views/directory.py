@@ -20,7 +20,7 @@ from coset.routing.views.budgets import Budget
 from coset.routing.views.cost import lines_cost
 from coset.routing.views.text import directory_lines, passage_lines, source_lines
 from coset.routing.views.view import DirectoryEntry, Passage, ViewRule
-from coset.session.linked_tables import CATALOG
+from coset.session.own_tables import LINKED
 
 READING = 60
 """Letters of a reading in the directory."""
@@ -66,9 +66,9 @@ def prefix_of(objects: StateObjects, budget: Budget, description: str = "") -> P
 def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
     sources = tuple((each.name, each.kind, each.tables) for each in objects.sources.values())
     descriptions = _descriptions(objects, budget.documents // 2)
-    if (linked := objects.knowledge.linked) and CATALOG not in objects.sources:
-        sources += ((CATALOG, "record links", len(linked)),)
-        descriptions += ((CATALOG, _linked(linked)),)
+    if (linked := objects.knowledge.linked) and LINKED not in objects.sources:
+        sources += ((LINKED, "record links", len(linked)),)
+        descriptions += ((LINKED, _linked(linked)),)
     room = budget.documents - lines_cost(source_lines(description, sources, descriptions))
     passages, others = whole_documents(objects, room)
     general = [rule for rule in objects.knowledge.rules if rule.is_general and not rule.status]
@@ -96,7 +96,7 @@ def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
 def _linked(entities: Mapping[str, Sequence[str]]) -> str:
     """One line that says which records are known to be one thing, and how SQL reads that."""
     told = "; ".join(
-        f"{CATALOG}.{entity} of {', '.join(table.replace('/', '.') for table in tables[:MOST_LINKED])}"
+        f"{LINKED}.{entity} of {', '.join(table.replace('/', '.') for table in tables[:MOST_LINKED])}"
         for entity, tables in list(entities.items())[:MOST_LINKED]
     )
     return f"records with one cluster are one thing, columns cluster, source, table_name, key, evidence, flags: {told}"

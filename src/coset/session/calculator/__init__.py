@@ -7,8 +7,13 @@ Results are exact and depend on the expression alone: there is no clock, no rand
 
 from __future__ import annotations
 
-from coset.session.calculator.expression import calculate
-from coset.session.calculator.manual import FunctionGroup, FunctionHelp, describe_functions, function_groups
+from coset.session.calculator.expression import (
+    FunctionGroup,
+    FunctionHelp,
+    calculate,
+    describe_functions,
+    function_groups,
+)
 from coset.session.calculator.values import Value, format_value
 
 __all__ = [

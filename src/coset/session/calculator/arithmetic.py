@@ -1,16 +1,22 @@
-"""Exact arithmetic: whole numbers stay whole, decimals are decimal, and what must be rounded is rounded last.
+"""Exact arithmetic of numbers and dates, and which of two values comes first.
 
-A result is exact wherever it has a finite decimal form. What has none (1/3, sqrt(2)) is carried with 50 digits and
-shown, compared and floored with 34, so that 1/3*3 is 1. The decimal context of a calculation remembers whether
-anything was rounded; while nothing was, no digit is dropped.
+Whole numbers stay whole, decimals are decimal, and what must be rounded is rounded last. A result is exact wherever it
+has a finite decimal form. What has none (1/3, sqrt(2)) is carried with 50 digits and shown, compared and floored with
+34, so that 1/3*3 is 1. The decimal context of a calculation remembers whether anything was rounded; while nothing was,
+no digit is dropped.
 
-Nothing here knows expressions, lists or dates.
+Only notations of dates that start with the year are read, because 03/04/2024 is two days on two sides of an ocean;
+there is no "today". Values compare within one kind; 1 and 1.0 are the same, 1 and true are not; numbers compare as they
+are shown. Nothing here knows expressions.
 """
 
 from __future__ import annotations
 
+import calendar
+import datetime
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Hashable, Sequence
 from decimal import (
     MAX_EMAX,
     MIN_EMIN,
@@ -25,10 +31,116 @@ from decimal import (
     getcontext,
 )
 from fractions import Fraction
+from functools import cmp_to_key
 
 from coset.errors import UserError
-from coset.session.calculator.limits import MAX_BITS, MAX_DIGITS, spend, too_large
-from coset.session.calculator.values import Number
+from coset.session.calculator.values import (
+    MAX_BITS,
+    MAX_DIGITS,
+    Moment,
+    Number,
+    Value,
+    format_value,
+    is_number,
+    kind_of,
+    shown,
+    spend,
+    too_large,
+)
+
+_YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ](.+))?", re.ASCII)
+_SHAPES = "write it like 2024-02-29 or 2024-02-29 13:45:00"
+_MICROSECONDS_PER_DAY = 86_400_000_000
+
+
+def read_moment(text: str) -> Moment:
+    """A date, or a date and time where the text has one."""
+    stripped = text.strip() if len(text) <= 50 else ""
+    if re.fullmatch(r"\d{4}-?\d{2}|\d{4}", stripped, re.ASCII):
+        raise UserError(f"'{stripped}' names no single day: {_SHAPES}")
+    year_first = _YEAR_FIRST.fullmatch(stripped)
+    if year_first:
+        year, month, day, time = year_first.groups()
+        stripped = f"{year}-{month:0>2}-{day:0>2}" + (f"T{time.strip()}" if time else "")
+    try:
+        if len(stripped) <= 10 and "T" not in stripped and " " not in stripped:
+            return datetime.date.fromisoformat(stripped)
+        return datetime.datetime.fromisoformat(stripped)
+    except ValueError as error:
+        # Python's reason is worth keeping only where the shape is right and the day does not exist.
+        impossible = year_first and ("out of range" in str(error) or "must be in" in str(error))
+        reason = "does not exist in the calendar" if impossible else "is not a date the calculator can read"
+        raise UserError(f"'{text[:40]}' {reason}: {_SHAPES}") from None
+
+
+def comparable_moments(left: Moment, right: Moment) -> tuple[datetime.datetime, datetime.datetime]:
+    """Both as date and time; a date is its midnight."""
+    first, second = as_datetime(left), as_datetime(right)
+    if (first.tzinfo is None) != (second.tzinfo is None):
+        raise UserError(
+            f"{format_value(left)} and {format_value(right)} do not compare: give both a time zone, or neither"
+        )
+    return first, second
+
+
+def as_datetime(moment: Moment) -> datetime.datetime:
+    if isinstance(moment, datetime.datetime):
+        return moment
+    return datetime.datetime(moment.year, moment.month, moment.day)
+
+
+def as_date(moment: Moment) -> datetime.date:
+    return moment.date() if isinstance(moment, datetime.datetime) else moment
+
+
+def days_from(start: Moment, end: Moment) -> Number:
+    """Days from start to end: whole between dates, with decimals between times."""
+    if not isinstance(start, datetime.datetime) and not isinstance(end, datetime.datetime):
+        return (end - start).days
+    return quotient(microseconds_from(start, end), _MICROSECONDS_PER_DAY)
+
+
+def microseconds_from(start: Moment, end: Moment) -> int:
+    first, second = comparable_moments(start, end)
+    return (second - first) // datetime.timedelta(microseconds=1)
+
+
+def add_days(moment: Moment, days: Number) -> Moment:
+    number = settled(days)
+    if number != int(number):
+        raise UserError(f"a date moves by whole days, but got {format_value(days)}: use add_hours for parts of a day")
+    return shift(moment, int(number), "days")
+
+
+def shift(moment: Moment, amount: int, unit: str) -> Moment:
+    """The moment `amount` days, hours, minutes or seconds later."""
+    try:
+        return moment + datetime.timedelta(**{unit: amount})
+    except OverflowError:
+        raise _outside() from None
+
+
+def add_months(moment: Moment, months: int) -> Moment:
+    """The same day `months` later, or the last day of that month where it is shorter."""
+    index = moment.year * 12 + moment.month - 1 + months
+    year, month = index // 12, index % 12 + 1
+    if not datetime.MINYEAR <= year <= datetime.MAXYEAR:
+        raise _outside()
+    return moment.replace(year=year, month=month, day=min(moment.day, calendar.monthrange(year, month)[1]))
+
+
+def months_from(start: Moment, end: Moment) -> int:
+    """Complete months: the most by which `start` can be moved without passing `end`; negative when end is earlier."""
+    first, second = comparable_moments(start, end)
+    if second < first:
+        return -months_from(end, start)
+    months = (second.year - first.year) * 12 + second.month - first.month
+    return months - 1 if add_months(first, months) > second else months
+
+
+def _outside() -> UserError:
+    return UserError("the date would fall outside the years 1 to 9999: use a smaller step")
+
 
 WORKING_DIGITS = 50
 SHOWN_DIGITS = 34
@@ -240,3 +352,62 @@ def scaled(numbers: Sequence[Number]) -> tuple[list[int], int]:
 
 def _whole_digits(number: Number) -> int:
     return number.bit_length() // 3 if isinstance(number, int) else max(number.adjusted(), 0)
+
+
+def identity(value: Value) -> Hashable:
+    """A key that is equal for values that are the same, for use in sets and dictionaries."""
+    spend(5)
+    if isinstance(value, tuple):
+        return ("list", *[identity(item) for item in value])
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if is_number(value):
+        spend(weight(value))
+        return settled(value)
+    return as_datetime(value) if isinstance(value, datetime.date) else value
+
+
+def same(left: Value, right: Value) -> bool:
+    return identity(left) == identity(right)
+
+
+def contained(item: Value, container: Value) -> bool:
+    if isinstance(container, tuple):
+        key = identity(item)
+        return any(identity(member) == key for member in container)
+    if isinstance(container, str) and isinstance(item, str):
+        spend(len(container) // 10)
+        return item in container
+    raise UserError(f"only a list holds items and a text holds texts, but got {shown(item)} in {shown(container)}")
+
+
+def order(left: Value, right: Value) -> int:
+    """Negative, zero or positive as `left` is before, equal to or after `right`."""
+    spend(2)
+    if is_number(left) and is_number(right):
+        spend(weight(left) + weight(right))
+        first, second = settled(left), settled(right)
+        return (first > second) - (first < second)
+    if isinstance(left, str) and isinstance(right, str):
+        return (left > right) - (left < right)
+    if isinstance(left, datetime.date) and isinstance(right, datetime.date):
+        earlier, later = comparable_moments(left, right)
+        return (earlier > later) - (earlier < later)
+    raise UserError(f"{shown(left)} and {shown(right)} have no order: compare two numbers, two texts or two dates")
+
+
+def in_order(items: Sequence[Value]) -> list[Value]:
+    """The items sorted upwards; they must all be numbers, all texts or all dates."""
+    spend(10 * len(items))
+    kinds = {kind_of(item) for item in items}
+    if kinds <= {"a number"} or kinds <= {"a text"}:
+        # One kind with a total order of its own: Python sorts it without asking us for each pair.
+        return sorted(items)  # type: ignore[type-var]
+    if kinds == {"a date"}:
+        moments = [item for item in items if isinstance(item, datetime.date)]
+        for moment in moments:
+            comparable_moments(moments[0], moment)
+        in_time = sorted(moments, key=as_datetime)
+        return list(in_time)
+    # What is left has no order, except a list of one: comparing a pair says so.
+    return sorted(items, key=cmp_to_key(order))

@@ -2,7 +2,7 @@
 
 In: the tree from `notation`. Out: one `Value`. Nothing is compiled or run by Python, names are looked up only among
 the constants and functions below, and a node type that is not listed is refused. This module does not know what any
-function does.
+function does. `describe_functions` is made from the functions themselves, so it cannot fall behind them.
 """
 
 from __future__ import annotations
@@ -10,17 +10,83 @@ from __future__ import annotations
 import ast
 import datetime
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import DivisionByZero, InvalidOperation, Overflow, Underflow, localcontext
 from typing import Final
 
 from coset.errors import UserError
 from coset.session.calculator import arithmetic
-from coset.session.calculator.comparison import contained, order, same
-from coset.session.calculator.functions import FUNCTIONS, unknown_name
-from coset.session.calculator.limits import MAX_DEPTH, MAX_DIGITS, MAX_TEXT, Work, current_work, spend, too_long
-from coset.session.calculator.moments import add_days, days_from
+from coset.session.calculator.arithmetic import add_days, contained, days_from, order, same
+from coset.session.calculator.functions import FUNCTIONS, GROUPS, unknown_name
 from coset.session.calculator.notation import Parsed, parse
-from coset.session.calculator.values import Number, Value, is_number, shown
+from coset.session.calculator.values import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_TEXT,
+    Number,
+    Value,
+    Work,
+    current_work,
+    is_number,
+    shown,
+    spend,
+    too_long,
+)
+
+NOTATION = """\
+Numbers are exact: 0.1 + 0.2 is 0.3. A result without end, like 1/3, is shown with 34 digits.
+Operators: + - * / // (floor) % (remainder) ^ or ** (power), == != < <= > >= in, and or not, a if condition else b.
+Values: 12, 0.5, 1e6, 1_000, "text", [1, 2, 3], true, false, null, pi, e.
+A comma always separates values: [1,234] holds two numbers; number("1,234.50") reads a formatted one.
+% is the remainder, not percent: write 0.15 for 15%.
+Functions of one list also take its items: mean([1, 2, 3]) is mean(1, 2, 3). Positions count from 1.
+Dates are texts that start with the year: "2024-02-29". date - date gives days, date + 7 a date."""
+
+
+@dataclass(frozen=True)
+class FunctionHelp:
+    name: str
+    signature: str
+    description: str
+    examples: tuple[tuple[str, str], ...]
+    """Pairs of an expression and its result as it is printed."""
+
+
+@dataclass(frozen=True)
+class FunctionGroup:
+    title: str
+    functions: tuple[FunctionHelp, ...]
+
+
+def function_groups() -> tuple[FunctionGroup, ...]:
+    """Every function by group, in the order of the help."""
+    return tuple(
+        FunctionGroup(
+            group.title,
+            tuple(
+                FunctionHelp(each.name, each.signature, each.description, each.examples)
+                for each in group.functions.values()
+            ),
+        )
+        for group in GROUPS
+    )
+
+
+def describe_functions(*, brief: bool = False) -> str:
+    """The notation and the functions as plain text; `brief` gives only their signatures, as a tool description."""
+    sections = [NOTATION]
+    for group in function_groups():
+        if brief:
+            sections.append(f"{group.title}: " + ", ".join(each.signature for each in group.functions))
+            continue
+        lines = [f"{group.title}:"]
+        for each in group.functions:
+            lines.append(f"  {each.signature}")
+            lines.append(f"      {each.description}")
+            lines.extend(f"      {expression} = {result}" for expression, result in each.examples[:1])
+        sections.append("\n".join(lines))
+    return "\n\n".join(sections)
+
 
 CONSTANTS: Final[dict[str, Value]] = {
     "pi": arithmetic.PI,

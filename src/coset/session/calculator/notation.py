@@ -18,7 +18,7 @@ from decimal import Decimal
 
 from coset.errors import UserError
 from coset.session.calculator.arithmetic import decimal
-from coset.session.calculator.limits import (
+from coset.session.calculator.values import (
     MAX_BRACKETS,
     MAX_CHARACTERS,
     MAX_DIGITS,

@@ -1,14 +1,60 @@
-"""The values a calculation works with, how they are told apart, and how they are written for a person.
+"""The values a calculation works with, how they are told apart, and how they are written for a person; limits.
 
-Numbers are `int` or `Decimal`, never `float`; a list is a tuple. Nothing here knows expressions or functions.
+Numbers are `int` or `Decimal`, never `float`; a list is a tuple. No calculation can hang the process or fill its
+memory: sizes have limits, and whatever loops takes its steps from the calculation's `Work` first by `spend`, a small
+part of a microsecond each. Nothing here knows expressions or functions.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
+from contextvars import ContextVar
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias, TypeGuard
+
+from coset.errors import UserError
+
+MAX_CHARACTERS = 2_000_000
+MAX_TOKENS = 250_000
+"""Numbers, names, texts, operators and brackets; commas are free, so a list of 100,000 negative numbers fits."""
+MAX_BRACKETS = 50
+MAX_OPERATORS = 1_000
+"""Operators in a row that no bracket or comma separates: this bounds the depth of the tree Python parses."""
+MAX_DEPTH = 100
+MAX_DIGITS = 4_000
+"""Below the 4,300 digits at which Python itself refuses to print a whole number."""
+MAX_BITS = int(MAX_DIGITS * 3.3219)
+MAX_TEXT = 1_000_000
+MAX_STEPS = 4_000_000
+
+
+@dataclass
+class Work:
+    """The steps that are left to one calculation."""
+
+    steps: int = MAX_STEPS
+
+
+current_work: ContextVar[Work] = ContextVar("current_work")
+
+
+def spend(steps: int) -> None:
+    """Take `steps` from the running calculation, before doing them."""
+    work = current_work.get()
+    work.steps -= steps
+    if work.steps < 0:
+        raise UserError("the calculation needs too much work: use shorter lists, shorter texts or smaller numbers")
+
+
+def too_large() -> UserError:
+    return UserError(f"a number in the calculation would have more than {MAX_DIGITS:,} digits: use smaller numbers")
+
+
+def too_long() -> UserError:
+    return UserError(f"a text in the calculation would have more than {MAX_TEXT:,} characters: use shorter texts")
+
 
 Number: TypeAlias = int | Decimal
 Moment: TypeAlias = datetime.date | datetime.datetime

@@ -19,7 +19,7 @@ from coset.surfaces.command_line.output import (
 )
 
 if TYPE_CHECKING:
-    from coset.state.links import LinkPair
+    from coset.state.relations import LinkPair
     from coset.use_cases.links import Explained, Linked
 
 SHOWN = 20

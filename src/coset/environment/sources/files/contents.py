@@ -18,9 +18,18 @@ import duckdb
 from coset.environment import leftovers
 from coset.environment.source import EMPTY, Column, Limits
 from coset.environment.sources.files import csv, excel, json, parquet
-from coset.environment.sources.files.csv_dialect import DEFAULT_LINE_BYTES, Dialect, sniff
-from coset.environment.sources.files.layout import DataFile, FileSet, partition_values
-from coset.environment.sources.files.relation import Option, Shape, TooLarge, Unreadable, literal_path, types_struct
+from coset.environment.sources.files.csv import DEFAULT_LINE_BYTES, Dialect, sniff
+from coset.environment.sources.files.layout import (
+    DataFile,
+    FileSet,
+    Option,
+    Shape,
+    TooLarge,
+    Unreadable,
+    literal_path,
+    partition_values,
+    types_struct,
+)
 from coset.environment.sources.files.text import (
     HEAD_BYTES,
     LONGEST_HEAD_BYTES,

@@ -20,7 +20,7 @@ from typing import Any
 import duckdb
 
 from coset.environment.source import Column, unique_names
-from coset.environment.sources.files.relation import (
+from coset.environment.sources.files.layout import (
     Option,
     ReaderCall,
     Shape,

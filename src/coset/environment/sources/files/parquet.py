@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from coset.environment.source import Column
-from coset.environment.sources.files.relation import Option, ReaderCall, Shape, Unreadable, reader_sql
+from coset.environment.sources.files.layout import Option, ReaderCall, Shape, Unreadable, reader_sql
 from coset.sql_text import literal
 
 

@@ -30,14 +30,17 @@ from coset.environment.sources.files.layout import (
     DataFile,
     FileSet,
     Left,
+    Shape,
+    TooLarge,
+    Unreadable,
     data_file,
     digest,
     file_sets,
     folder_of,
+    reader_sql,
     single,
     walk,
 )
-from coset.environment.sources.files.relation import Shape, TooLarge, Unreadable, reader_sql
 from coset.errors import LimitReached, SourceUnreachable, TableVanished
 from coset.sql_text import identifier
 

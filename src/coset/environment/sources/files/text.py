@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, cast
 
-from coset.environment.sources.files.relation import TooLarge, Unreadable
+from coset.environment.sources.files.layout import TooLarge, Unreadable
 
 HEAD_BYTES = 1 << 16
 LONGEST_HEAD_BYTES = 1 << 24

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan
 from coset.environment.source import Source, SourceSettings, Table, unique_names
 from coset.environment.sources.arrow_rows import listed_columns, scanned
-from coset.environment.sources.object_store.options import store_options
+from coset.environment.sources.object_store import store_options
 from coset.errors import CosetError, MissingDependency, SourceUnreachable, TableVanished
 
 if TYPE_CHECKING:

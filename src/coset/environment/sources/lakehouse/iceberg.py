@@ -31,7 +31,7 @@ from coset.environment.scan import (
 from coset.environment.scan import Any as AnyOf
 from coset.environment.source import Source, SourceSettings, Table, unique_names
 from coset.environment.sources.arrow_rows import listed_columns, scanned
-from coset.environment.sources.object_store.options import iceberg_properties, store_options
+from coset.environment.sources.object_store import iceberg_properties, store_options
 from coset.errors import CosetError, MissingDependency, SourceUnreachable, TableVanished
 
 if TYPE_CHECKING:

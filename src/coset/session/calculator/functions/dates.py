@@ -6,12 +6,11 @@ import calendar
 import datetime
 
 from coset.errors import UserError
-from coset.session.calculator import moments
+from coset.session.calculator import arithmetic
+from coset.session.calculator.arithmetic import add_months as month_step
 from coset.session.calculator.arithmetic import quotient
 from coset.session.calculator.functions.signature import Day, Days, Group, Moment, Number, Value, Whole
-from coset.session.calculator.limits import spend
-from coset.session.calculator.moments import add_months as month_step
-from coset.session.calculator.values import is_number, shown
+from coset.session.calculator.values import is_number, shown, spend
 
 DATES = Group.named("Dates")
 
@@ -26,9 +25,9 @@ def date(year_or_text: Value, *month_day: Whole) -> Value:
     date(2024, 2, 29) = 2024-02-29
     """
     if isinstance(year_or_text, str) and not month_day:
-        return moments.as_date(moments.read_moment(year_or_text))
+        return arithmetic.as_date(arithmetic.read_moment(year_or_text))
     if isinstance(year_or_text, datetime.date) and not month_day:
-        return moments.as_date(year_or_text)
+        return arithmetic.as_date(year_or_text)
     if is_number(year_or_text) and len(month_day) == 2 and year_or_text == int(year_or_text):
         try:
             return datetime.date(int(year_or_text), *month_day)
@@ -44,7 +43,7 @@ def datetime_(text: Moment) -> Value:
     datetime("2024-02-29 13:45") = 2024-02-29 13:45:00
     datetime("2024-02-29T13:45:00Z") = 2024-02-29 13:45:00+00:00
     """
-    return moments.as_datetime(text)
+    return arithmetic.as_datetime(text)
 
 
 @DATES.function
@@ -62,7 +61,7 @@ def hours_between(start: Moment, end: Moment) -> Number:
 
     hours_between("2024-01-01 00:00", "2024-01-01 01:30") = 1.5
     """
-    return quotient(moments.microseconds_from(start, end), 3_600_000_000)
+    return quotient(arithmetic.microseconds_from(start, end), 3_600_000_000)
 
 
 @DATES.function
@@ -71,7 +70,7 @@ def minutes_between(start: Moment, end: Moment) -> Number:
 
     minutes_between("2024-01-01 00:00", "2024-01-01 01:30") = 90
     """
-    return quotient(moments.microseconds_from(start, end), 60_000_000)
+    return quotient(arithmetic.microseconds_from(start, end), 60_000_000)
 
 
 @DATES.function
@@ -80,7 +79,7 @@ def seconds_between(start: Moment, end: Moment) -> Number:
 
     seconds_between("2024-01-01 00:00:00", "2024-01-01 00:00:01.5") = 1.5
     """
-    return quotient(moments.microseconds_from(start, end), 1_000_000)
+    return quotient(arithmetic.microseconds_from(start, end), 1_000_000)
 
 
 @DATES.function
@@ -100,7 +99,7 @@ def months_between(start: Moment, end: Moment) -> Number:
     months_between("2024-01-31", "2024-02-29") = 1
     months_between("2024-01-15", "2024-03-14") = 1
     """
-    return moments.months_from(start, end)
+    return arithmetic.months_from(start, end)
 
 
 @DATES.function
@@ -109,7 +108,7 @@ def years_between(start: Moment, end: Moment) -> Number:
 
     years_between("2020-06-15", "2024-06-14") = 3
     """
-    months = moments.months_from(start, end)
+    months = arithmetic.months_from(start, end)
     return months // 12 if months >= 0 else -(-months // 12)
 
 
@@ -121,7 +120,7 @@ def age(born: Day, on: Day) -> Number:
     """
     if on < born:
         raise UserError("age expects the day of birth first, and a day that is not before it")
-    return moments.months_from(born, on) // 12
+    return arithmetic.months_from(born, on) // 12
 
 
 @DATES.function
@@ -142,7 +141,7 @@ def add_days(date: Moment, days: Whole) -> Value:
 
     add_days("2024-02-28", 2) = 2024-03-01
     """
-    return moments.add_days(date, days)
+    return arithmetic.add_days(date, days)
 
 
 @DATES.function
@@ -151,7 +150,7 @@ def add_weeks(date: Moment, weeks: Whole) -> Value:
 
     add_weeks("2024-02-28", 1) = 2024-03-06
     """
-    return moments.shift(date, weeks, "weeks")
+    return arithmetic.shift(date, weeks, "weeks")
 
 
 @DATES.function
@@ -178,7 +177,7 @@ def add_hours(date: Moment, hours: Whole) -> Value:
 
     add_hours("2024-02-28 23:00", 2) = 2024-02-29 01:00:00
     """
-    return moments.shift(moments.as_datetime(date), hours, "hours")
+    return arithmetic.shift(arithmetic.as_datetime(date), hours, "hours")
 
 
 @DATES.function
@@ -187,7 +186,7 @@ def add_minutes(date: Moment, minutes: Whole) -> Value:
 
     add_minutes("2024-02-28 23:30", 45) = 2024-02-29 00:15:00
     """
-    return moments.shift(moments.as_datetime(date), minutes, "minutes")
+    return arithmetic.shift(arithmetic.as_datetime(date), minutes, "minutes")
 
 
 @DATES.function
@@ -232,7 +231,7 @@ def hour(date: Moment) -> Number:
 
     hour("2024-02-29 13:45") = 13
     """
-    return moments.as_datetime(date).hour
+    return arithmetic.as_datetime(date).hour
 
 
 @DATES.function
@@ -241,7 +240,7 @@ def minute(date: Moment) -> Number:
 
     minute("2024-02-29 13:45") = 45
     """
-    return moments.as_datetime(date).minute
+    return arithmetic.as_datetime(date).minute
 
 
 @DATES.function
@@ -314,7 +313,7 @@ def start_of_week(date: Day) -> Value:
 
     start_of_week("2024-02-29") = 2024-02-26
     """
-    return moments.shift(date, -date.weekday(), "days")
+    return arithmetic.shift(date, -date.weekday(), "days")
 
 
 @DATES.function
@@ -323,7 +322,7 @@ def end_of_week(date: Day) -> Value:
 
     end_of_week("2024-02-29") = 2024-03-03
     """
-    return moments.shift(date, 6 - date.weekday(), "days")
+    return arithmetic.shift(date, 6 - date.weekday(), "days")
 
 
 @DATES.function

@@ -11,8 +11,7 @@ from coset.errors import UserError
 from coset.session.calculator import arithmetic
 from coset.session.calculator.arithmetic import TRANSCENDENTAL, divide, fraction, mark_rounded, settled, whole
 from coset.session.calculator.functions.signature import Group, Number, SomeNumbers, Text, Whole
-from coset.session.calculator.limits import MAX_BITS, spend, too_large
-from coset.session.calculator.values import shown
+from coset.session.calculator.values import MAX_BITS, shown, spend, too_large
 
 ELEMENTARY = Group.named("Numbers")
 LARGEST_FACTORIAL = 1_000

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from coset.errors import UserError
-from coset.session.calculator.arithmetic import quotient
-from coset.session.calculator.comparison import contained, identity, in_order, same
+from coset.session.calculator.arithmetic import contained, identity, in_order, quotient, same
 from coset.session.calculator.functions.signature import Group, Items, Number, SomeItems, Value, Whole
 from coset.session.calculator.values import shown
 

@@ -17,10 +17,8 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from coset.errors import UserError
-from coset.session.calculator.arithmetic import settled
-from coset.session.calculator.limits import spend
-from coset.session.calculator.moments import as_date, read_moment
-from coset.session.calculator.values import Moment, Number, Value, is_number, shown
+from coset.session.calculator.arithmetic import as_date, read_moment, settled
+from coset.session.calculator.values import Moment, Number, Value, is_number, shown, spend
 
 # The annotations that parameters may have. Several name the same Python type and differ in what they accept.
 Whole: TypeAlias = int

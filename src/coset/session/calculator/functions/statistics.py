@@ -14,14 +14,16 @@ from coset.errors import UserError
 from coset.session.calculator.arithmetic import (
     add,
     fraction,
+    identity,
+    in_order,
     mark_rounded,
     multiply,
     number_of,
+    order,
     scaled,
     square_root,
     subtract,
 )
-from coset.session.calculator.comparison import identity, in_order, order
 from coset.session.calculator.functions.signature import (
     Group,
     Number,
@@ -30,7 +32,7 @@ from coset.session.calculator.functions.signature import (
     SomeNumbers,
     Value,
 )
-from coset.session.calculator.limits import spend
+from coset.session.calculator.values import spend
 
 STATISTICS = Group.named("Statistics")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from coset.errors import UserError
 from coset.session.calculator.arithmetic import quotient
 from coset.session.calculator.functions.signature import Group, Items, Number, Text, Value
-from coset.session.calculator.limits import MAX_TEXT, spend, too_long
-from coset.session.calculator.values import format_value
+from coset.session.calculator.values import MAX_TEXT, format_value, spend, too_long
 
 TEXTS = Group.named("Texts")
 

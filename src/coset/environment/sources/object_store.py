@@ -22,11 +22,34 @@ from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan
 from coset.environment.source import NO_TABLE, Source, SourceSettings, Table
 from coset.environment.sources.files.layout import EXTENSIONS, DataFile, FileSet, digest, file_sets, single
 from coset.environment.sources.files.source import Files
-from coset.environment.sources.object_store.options import store_options
 from coset.errors import CosetError, LimitReached, MissingDependency, SourceUnreachable, TableVanished
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_ICEBERG = {
+    "access_key_id": "s3.access-key-id", "secret_access_key": "s3.secret-access-key",
+    "session_token": "s3.session-token",
+    "region": "s3.region", "endpoint": "s3.endpoint", "account_name": "adls.account-name",
+    "account_key": "adls.account-key",
+}  # fmt: skip
+
+
+def store_options(location: str, settings: SourceSettings) -> dict[str, str]:
+    """For obstore and deltalake. A plain-http endpoint is one that the user named himself."""
+    if "://" not in location:
+        return {}
+    options = {key.lower().removeprefix("aws_"): value for key, value in settings.options.items()}
+    if options.get("endpoint", "").startswith("http://"):
+        options.setdefault("allow_http", "true")
+    return options
+
+
+def iceberg_properties(settings: SourceSettings) -> dict[str, str]:
+    """For pyiceberg; an option that is not of a store is passed on as it is."""
+    return {_ICEBERG.get(key, key): value for key, value in settings.options.items() if key != "catalog"}
+
 
 LISTED_SECONDS = 2.0
 """How long one listing of the store is good for: as long as the questions of one statement."""

@@ -1,7 +1,7 @@
-"""The value index in the state: which column holds which value, and which code stands for which label.
+"""The indexes for routing, in the state: values and the labels of codes by column, and vectors of tables and columns.
 
-In: the values of text columns and the labels of codes, as they were gathered. Out: the same, for linking questions to
-the data. What belongs to a table that was comprehended anew since is not handed on. Knows no question.
+In: values and labels as they were gathered, vectors packed as whole numbers of one byte after their scale. Out: the
+same. What belongs to a table that was comprehended anew since is not handed on. Knows no question and no encoder.
 """
 
 from __future__ import annotations
@@ -272,3 +272,19 @@ def searchable_columns(state: EvidenceState, *, indexed: bool) -> list[Searchabl
         ) ORDER BY 1
     """
     return select(state, SearchableRow, f"{_CURRENT} {known} {others}" if indexed else f"{_NOTHING_CURRENT} {others}")
+
+
+def known_vectors(state: EvidenceState) -> dict[str, bytes]:
+    """Packed vectors by the digest of their text."""
+    return dict(fetch(state, "SELECT digest, any_value(vector) FROM routing_vectors GROUP BY digest"))
+
+
+def replace_vectors(
+    state: EvidenceState, references: Sequence[str], digests: Sequence[str], vectors: Sequence[bytes]
+) -> None:
+    import pyarrow as pa
+
+    rows = pa.table({"reference": references, "digest": digests, "vector": pa.array(vectors, pa.binary())})
+    with state.transaction():
+        execute(state, "DELETE FROM routing_vectors")
+        insert_arrow(state, "routing_vectors", rows)

@@ -1,7 +1,9 @@
-"""What relation finding keeps between runs, read and written: the tables of `join_tables.py`.
+"""What finding and judging joins keeps in the state: keys and overlaps of columns, and the joins that were proposed.
 
-In: an open state, or nothing for a memory of one run. Out: rows as they stand in the tables. Transactions are the
-caller's. Knows how rows are kept and how equal hashes are counted, not what a join is.
+In: an open state, or nothing for a memory of one run. Out: frozen rows, or rows as they stand in the tables of
+`migrations.JOIN_TABLES`; for the judging also what the state knows of columns besides their values: roles, readings,
+written SQL. Transactions are the caller's. Roles are realised from what was proposed, not from what is believed of it
+later: that must not change the roles it was judged by. Knows how equal hashes are counted, not what a join is.
 """
 
 from __future__ import annotations
@@ -10,14 +12,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from coset.state.evidence_state import EvidenceState
-from coset.state.inserting import insert_rows
-from coset.state.join_tables import FIRST_TABLES
+from coset.state.migrations import JOIN_TABLES
+from coset.state.objects import Relation
+from coset.state.queries import insert_rows
+from coset.state.rows import relation_row
 
 if TYPE_CHECKING:
     import duckdb
     import numpy as np
     import pyarrow as pa
+
 
 OWNED = ("join_tables", "join_columns", "join_variants", "join_lefts", "join_candidates")
 """The tables whose rows belong to one table of the environment."""
@@ -71,7 +79,7 @@ class JoinTables:
         import duckdb
 
         connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
-        connection.execute(FIRST_TABLES)
+        connection.execute(JOIN_TABLES)
         return cls(connection)
 
     def close(self) -> None:
@@ -260,3 +268,97 @@ class JoinTables:
     def _fetch(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         # All rows are fetched, also of a change: DuckDB holds a connection until a result is finished.
         return self._connection.execute(sql, list(parameters)).fetchall()
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """The soft roles of tables and columns in one coordinate: by reference, in the order of `identities`."""
+
+    identities: tuple[str, ...]
+    by_reference: dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class ReadName:
+    """What a reader takes a table or column to be, and how sure it is."""
+
+    name: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class ProposedReference:
+    left: str
+    right: str
+    right_table: str
+
+
+def profiles(state: EvidenceState, coordinate: str) -> Profiles:
+    """Empty where no roles were realised."""
+    connection = state.connection
+    named = connection.execute(
+        "SELECT list(identity ORDER BY position) FROM prototypes WHERE coordinate = $1 AND bank = "
+        "(SELECT max(bank) FROM prototypes)",
+        [coordinate],
+    ).fetchall()
+    identities = tuple(named[0][0] or ()) if named else ()
+    rows = connection.execute(
+        "SELECT reference, profile FROM memberships WHERE coordinate = $1", [coordinate]
+    ).fetchall()
+    found = {reference: np.asarray(profile) for reference, profile in rows if len(profile) == len(identities)}
+    return Profiles(identities, found)
+
+
+def read_names(state: EvidenceState) -> dict[str, tuple[ReadName, ...]]:
+    """By reference, the surest first."""
+    found: dict[str, list[ReadName]] = {}
+    for reference, name, confidence in state.connection.execute(
+        "SELECT reference, name, max(confidence) FROM readings WHERE name <> '' GROUP BY reference, name "
+        "ORDER BY reference, max(confidence) DESC, name"
+    ).fetchall():
+        found.setdefault(reference, []).append(ReadName(name, confidence))
+    return {reference: tuple(names) for reference, names in found.items()}
+
+
+def written_joins(state: EvidenceState) -> frozenset[frozenset[str]]:
+    """Pairs of columns that SQL of people holds equal."""
+    rows = state.connection.execute(
+        "SELECT columns, others FROM sql_uses WHERE kind = 'join' AND len(columns) = 1 AND len(others) = 1"
+    ).fetchall()
+    return frozenset(frozenset((columns[0], others[0])) for columns, others in rows)
+
+
+def store_proposed(state: EvidenceState, relations: Iterable[Relation], kept_of: Sequence[str] = ()) -> None:
+    """Replace the joins that were proposed, except those of the tables `kept_of`, which could not be looked at."""
+    columns = ("id", "left_table", "left_columns", "right_columns", "right_table", "cardinality", "confidence")
+    rows = {row["id"]: {name: row[name] for name in columns} for row in map(relation_row, relations)}
+    with state.transaction():
+        state.connection.execute(
+            "DELETE FROM proposed_joins WHERE list_contains($1::VARCHAR[], id) "
+            "OR NOT list_has_any($2::VARCHAR[], [left_table, right_table])",
+            [list(rows), list(kept_of)],
+        )
+        insert_rows(state.connection, "proposed_joins", list(rows.values()))
+
+
+def proposed_references(state: EvidenceState) -> list[ProposedReference]:
+    """Columns that refer to others by what was proposed or declared, many to one, the surest first."""
+    rows = state.connection.execute(
+        "SELECT left_columns[1], right_columns[1], right_table FROM proposed_joins WHERE len(left_columns) = 1 "
+        "AND len(right_columns) = 1 AND cardinality IN ('n:1', '1:1') ORDER BY confidence DESC, id"
+    ).fetchall()
+    return [ProposedReference(*row) for row in rows]
+
+
+def background_digest(state: EvidenceState) -> str:
+    """Changes with whatever joins are judged by: roles, readings, written SQL, and what was proposed."""
+    parts = [
+        state.connection.execute(f"SELECT count(*), sum(hash({what})::HUGEINT) FROM {table}").fetchall()
+        for table, what in (
+            ("memberships", "reference, coordinate, identity, round(membership, 3)"),
+            ("readings", "reference, name, round(confidence, 3)"),
+            ("sql_uses", "kind, columns, others"),
+            ("proposed_joins", "id, confidence"),
+        )
+    ]
+    return repr(parts)

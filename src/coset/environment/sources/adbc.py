@@ -24,6 +24,7 @@ from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanis
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 _Answer = TypeVar("_Answer")
 OWN_CATALOGS = {"system", "temp"}
 

@@ -1,1 +1,0 @@
-"""Databases with an ADBC driver."""
