@@ -10,9 +10,10 @@ import pytest
 
 from coset.errors import UserError
 from coset.evidence.profiles import profile_table
-from coset.evidence.quality import Counts, diagnose_column, diagnose_counters, diagnose_table
+from coset.evidence.quality.diagnose import diagnose_column, diagnose_counters, diagnose_table
 from coset.evidence.sampled_rows import sampled_rows
 from coset.session.guard import check, parse
+from coset.state.objects import Counts
 
 SHARED = Path(__file__).parents[2] / "shared"
 if not SHARED.exists():

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from coset.environment.configuration import load_environment
-from coset.evidence.documents import reader
-from coset.evidence.documents.reader import read_documents, read_here
+from coset.evidence.documents import files
+from coset.evidence.documents.files import read_documents, read_here
 from coset.evidence.documents.sections import Section, cut
 from coset.evidence.documents.validity import Dated, judge
 from coset.evidence.work import here
@@ -143,7 +143,7 @@ def test_hostile_and_damaged_documents_are_named_and_passed_over(tmp_path: Path,
     assert "encrypted" in read_here(tmp_path / "secret.pdf")
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "fine.txt").write_text("All is well.")
-    monkeypatch.setattr(reader, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(files, "MOST_BYTES", 1_000)
     outcomes = dict(read_documents([tmp_path / "bomb.docx", tmp_path / "empty.txt", tmp_path / "fine.txt"]))
     assert "larger than" in str(outcomes[tmp_path / "bomb.docx"])
     assert outcomes[tmp_path / "empty.txt"] == "is empty"
@@ -155,11 +155,11 @@ def test_hostile_and_damaged_documents_are_named_and_passed_over(tmp_path: Path,
 def test_a_document_that_takes_too_long_ends_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "a.md").write_text("# Slow\n\nText.")
     (tmp_path / "b.md").write_text("# Fine\n\nText.")
-    monkeypatch.setattr(reader, "SMALL", 0)
+    monkeypatch.setattr(files, "SMALL", 0)
     reading = read_documents([tmp_path / "a.md", tmp_path / "b.md"], seconds=0.0)
-    monkeypatch.setattr(reader, "START_SECONDS", 0.0)
+    monkeypatch.setattr(files, "START_SECONDS", 0.0)
     assert "within 0 seconds" in str(next(reading)[1])
-    monkeypatch.setattr(reader, "START_SECONDS", 60.0)
+    monkeypatch.setattr(files, "START_SECONDS", 60.0)
     assert not isinstance(next(reading)[1], str)
 
 

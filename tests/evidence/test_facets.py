@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from coset.evidence.facets import candidate as facet_reading
-from coset.evidence.facets import find_facets
+from coset.evidence.facets.finding import find_facets
 from coset.session.guard import check, parse
 from coset.state.objects import TextFacet
 

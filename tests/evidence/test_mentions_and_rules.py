@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from coset.evidence.documents.context import Mention
 from coset.evidence.documents.mentions import Paragraph, find_mentions
-from coset.evidence.documents.nameable import NamedTable, Names, SpokenReading
+from coset.evidence.documents.nameable import Mention, NamedTable, Names, SpokenReading
 from coset.evidence.documents.rules import Rule, find_rules
 from coset.evidence.documents.sections import Section
 

@@ -12,8 +12,7 @@ import duckdb
 import pytest
 
 from coset.evidence import nested
-from coset.evidence.nested import NestedPath, find_paths
-from coset.evidence.nested_structure import as_json_text
+from coset.evidence.nested import NestedPath, as_json_text, find_paths
 from coset.session.guard import check, parse
 
 ENVIRONMENTS = Path(__file__).parents[3] / "shared" / "environments"

@@ -8,12 +8,14 @@ import pytest
 from coset.evidence import profiles as profiles_module
 from coset.evidence.profiles import (
     MeasuredProfile,
+    looks_like_date,
+    looks_like_number,
     profile_table,
     profile_without_values,
+    shape,
     share,
     without_values,
 )
-from coset.evidence.shapes import looks_like_date, looks_like_number, shape
 from coset.state.objects import Share
 
 

@@ -21,12 +21,11 @@ from coset.environment.sources import open_source
 from coset.errors import CosetError, SourceUnreachable
 from coset.evidence.column_expressions import column_kind
 from coset.evidence.duplicates import find_duplicates
-from coset.evidence.facets import find_facets
+from coset.evidence.facets.finding import find_facets
 from coset.evidence.nested import find_paths
 from coset.evidence.personal import PersonalData, mask, personal_data
-from coset.evidence.profiles import profile_table
-from coset.evidence.pushed_profile import with_counts_of_source
-from coset.evidence.quality import diagnose_table
+from coset.evidence.profiles import profile_table, with_counts_of_source
+from coset.evidence.quality.diagnose import diagnose_table
 from coset.evidence.reading import JoinableTable, Readable, content_digest, make_unit_readable, open_connection
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
 from coset.evidence.value_groups import value_groups

@@ -11,34 +11,243 @@ a fixed seed. Nothing here knows what a column means.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from coset.evidence.column_expressions import SHOWN_CHARACTERS
-from coset.evidence.profile_statements import (
-    KEY_KINDS,
-    SAMPLED_AS_COUNTS,
-    ProfiledColumn,
-    aggregate_names,
-    aggregates,
-    distinct_hashes,
-    finite_means,
-    repeats_in_part,
-)
+from coset.environment.scan import Aggregate, Scan, family, needed_operations
+from coset.environment.source import Source, Table
+from coset.evidence.column_expressions import SHOWN_CHARACTERS, ColumnKind, column_kind, counted, shown
+from coset.evidence.quality.observed import dirt_aggregates
 from coset.evidence.sampled_rows import SampledRows, sampled_rows
-from coset.evidence.shapes import looks_like_date, looks_like_number, shape, shape_counts
+from coset.sql_text import identifier
 from coset.state.objects import ColumnProfile, Counts, MeasuredProfile, Share
 
 if TYPE_CHECKING:
     import duckdb
 
+
+SHAPE_CHARACTERS = 60
+
+NUMBER = re.compile(
+    r"\s*[-+(]?\s*[$€£¥]?\s*[-+]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+|(?<=\d)\.?)([eE][-+]?\d{1,3})?\s*[%$€£¥)]?\s*"
+)
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_TIME = r"([T ,]+(at )?\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]\.?m\.?)?( ?(z|utc|gmt|[-+]\d{2}:?\d{2}))?)?"
+DATE = re.compile(
+    r"\s*((\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})|(19|20)\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])"
+    rf"|\d{{1,2}}(st|nd|rd|th)?[- ](of )?{_MONTH}[-, ]+\d{{2,4}}|{_MONTH} \d{{1,2}}(st|nd|rd|th)?,? +\d{{4}})"
+    rf"{_TIME}|([a-z]{{3,9}}, )?\d{{1,2}} {_MONTH} \d{{4}}{_TIME})\s*",
+    re.IGNORECASE,
+)
+
+
+class _Classes(dict[int, str]):
+    """Which class a character is of, worked out once per character."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        if letter.isdigit():
+            kind = "9"
+        elif letter.isalpha():
+            kind = "A" if letter.isupper() else "a"
+        else:
+            kind = " " if letter.isspace() else letter
+        self[code] = kind
+        return kind
+
+
+_CLASSES = _Classes()
+_RUNS = re.compile(r"([Aa9 ])\1+")
+
+
+def shape(text: str) -> str:
+    return _collapsed(text[: 4 * SHAPE_CHARACTERS].translate(_CLASSES))
+
+
+@lru_cache(maxsize=10_000)
+def _collapsed(classes: str) -> str:
+    # Most values of a column have the same letters and digits in the same places, so this is seldom worked out anew.
+    return _RUNS.sub(r"\1", classes)[:SHAPE_CHARACTERS]
+
+
+def shape_counts(values: Mapping[str, int]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for value, count in values.items():
+        counts[shape(value)] += count
+    return counts
+
+
+def looks_like_number(text: str) -> bool:
+    return bool(NUMBER.fullmatch(text)) and any(letter.isdigit() for letter in text)
+
+
+def looks_like_date(text: str) -> bool:
+    return bool(DATE.fullmatch(text))
+
+
+KEY_KINDS = {"text", "integer", "float", "decimal", "date", "timestamp", "enum", "uuid"}
+ORDERED_KINDS = KEY_KINDS | {"boolean", "json", "ordered"}
+NUMBER_KINDS = {"integer", "float", "decimal"}
+SAMPLED_AS_COUNTS = {"text", "json", "enum"}
+
+
+@dataclass(frozen=True)
+class ProfiledColumn:
+    name: str
+    type: str
+
+    @property
+    def kind(self) -> ColumnKind:
+        return column_kind(self.type)
+
+    @property
+    def sql(self) -> str:
+        return identifier(self.name)
+
+
+def aggregate_names(column: ProfiledColumn, *, values: bool, dirt: bool) -> tuple[str, ...]:
+    """What `aggregates` answers for a column, in order. `dirt`: with what its diagnostics need to have counted."""
+    kind = column.kind
+    names = ["count"] if kind == "other" else ["count", "distinct"]
+    if kind in ORDERED_KINDS and values:
+        names += ["minimum", "maximum"]
+    if kind in NUMBER_KINDS and values:
+        names += ["mean", "deviation"]
+    if kind in ("float", "decimal"):
+        names.append("whole")
+    if kind in ("text", "json", "blob"):
+        names += ["mean_length", "maximum_length"]
+    if dirt:
+        names += dirt_aggregates(column.name, column.type)
+    return tuple(names)
+
+
+def aggregates(
+    relation: str, columns: Sequence[ProfiledColumn], *, exact: bool, values: bool, small: bool, dirt: bool
+) -> str:
+    """Counts, ranges and lengths over all rows; the number of rows first."""
+    outputs = ["count(*)"]
+    for number, column in enumerate(columns):
+        name, dirty = f"c{number}", dirt_aggregates(f"c{number}", column.type)
+        outputs += [
+            dirty[aggregate] if aggregate in dirty else _aggregate(aggregate, name, column.kind, exact, small)
+            for aggregate in aggregate_names(column, values=values, dirt=dirt)
+        ]
+    return f"SELECT {', '.join(outputs)} FROM {_renamed(relation, columns)}"
+
+
+def _renamed(relation: str, columns: Sequence[ProfiledColumn]) -> str:
+    selected = ", ".join(f"{column.sql} AS c{number}" for number, column in enumerate(columns))
+    return f"(SELECT {selected or '1 AS nothing'} FROM {relation})"
+
+
+def _aggregate(aggregate: str, name: str, kind: ColumnKind, exact: bool, small: bool) -> str:
+    if aggregate == "count":
+        return f"count({name})"
+    if aggregate == "distinct":
+        if not exact:
+            return f"approx_count_distinct({counted(name, kind)})"
+        if not small:
+            return f"count(DISTINCT {counted(name, kind)}) FILTER ({name} IS NOT NULL)"
+        # With few rows a list of hashes is three times as fast as count(DISTINCT).
+        return f"len(list_distinct(list(hash({counted(name, kind)})) FILTER ({name} IS NOT NULL)))"
+    if aggregate in ("minimum", "maximum"):
+        function = "min" if aggregate == "minimum" else "max"
+        value = shown(name, kind) if kind in ("text", "json") else name
+        return shown(f"{function}({value})", "other")
+    if aggregate in ("mean", "deviation"):
+        # Whole numbers of more than 64 bits and wide decimals overflow when they are summed as they are.
+        number = name if kind == "float" else f"CAST({name} AS DOUBLE)"
+        return f"{'avg' if aggregate == 'mean' else 'stddev_samp'}({number})"
+    if aggregate == "whole":
+        return f"count(*) FILTER ({name} = trunc({name}))"
+    length = f"octet_length({name})" if kind == "blob" else f"length({name})"
+    return f"{'avg' if aggregate == 'mean_length' else 'max'}({length})"
+
+
+def finite_means(relation: str, columns: Sequence[ProfiledColumn]) -> str:
+    """Mean and deviation of what stays finite when squared, for columns that hold infinities or NaN."""
+    outputs = []
+    for number in range(len(columns)):
+        value, within = f"CAST(c{number} AS DOUBLE)", f"FILTER (abs(CAST(c{number} AS DOUBLE)) < 1e150)"
+        outputs += [f"avg({value}) {within}", f"stddev_samp({value}) {within}"]
+    return f"SELECT {', '.join(outputs)} FROM {_renamed(relation, columns)}"
+
+
+def repeats_in_part(relation: str, columns: Sequence[ProfiledColumn], part: int) -> str:
+    """Per column, among one in `part` of its values (chosen by hash, so that all rows of a value are in or out): how
+    many values, and how many rows they have. When none of them repeats, few others can."""
+    outputs = []
+    for number in range(len(columns)):
+        hashes = f"list(h{number}) FILTER (h{number} % {part} = 0)"
+        outputs += [f"len(list_distinct({hashes}))", f"len({hashes})"]
+    hashed = ", ".join(f"{_hash(column)} AS h{number}" for number, column in enumerate(columns))
+    return f"SELECT {', '.join(outputs)} FROM (SELECT {hashed} FROM {relation})"
+
+
+def distinct_hashes(relation: str, column: ProfiledColumn) -> str:
+    """The exact number of distinct values of a large column, by 64-bit hashes."""
+    return f"SELECT count(DISTINCT h) FROM (SELECT {_hash(column)} AS h FROM {relation})"
+
+
+def _hash(column: ProfiledColumn) -> str:
+    return f"CASE WHEN {column.sql} IS NOT NULL THEN hash({counted(column.sql, column.kind)}) END"
+
+
+COLUMNS_AT_ONCE = 60
+
+
+def with_counts_of_source(
+    source: Source, table: Table, profiles: dict[str, MeasuredProfile]
+) -> tuple[int | None, dict[str, MeasuredProfile]]:
+    """The exact number of rows (None when the source cannot count) and the corrected profiles."""
+    if "aggregate:count" not in source.pushes:
+        return None, profiles
+    corrected = dict(profiles)
+    rows: int | None = None
+    names = [column.name for column in table.columns if column.name in profiles]
+    for first in range(0, max(1, len(names)), COLUMNS_AT_ONCE):
+        chunk = names[first : first + COLUMNS_AT_ONCE]
+        aggregates = [Aggregate("count", None, "all_rows")]
+        for number, name in enumerate(chunk):
+            aggregates += _aggregates(source, table, name, number)
+        answer = source.read(table, Scan(aggregates=tuple(aggregates))).read_all().to_pylist()[0]
+        rows = int(answer["all_rows"])
+        for number, name in enumerate(chunk):
+            corrected[name] = _corrected(corrected[name], rows, number, answer)
+    return rows, corrected
+
+
+def _aggregates(source: Source, table: Table, name: str, number: int) -> list[Aggregate]:
+    wanted = [Aggregate("count", name, f"known_{number}")]
+    wanted += [Aggregate("min", name, f"least_{number}"), Aggregate("max", name, f"most_{number}")]
+
+    def can(aggregate: Aggregate) -> bool:
+        needed = needed_operations(Scan(aggregates=(aggregate,)), lambda column: family(table.column(column).type))
+        return needed <= source.pushes_for(table, name)
+
+    return [aggregate for aggregate in wanted if can(aggregate)]
+
+
+def _corrected(profile: MeasuredProfile, rows: int, number: int, answer: dict[str, object]) -> MeasuredProfile:
+    changes: dict[str, object] = {"rows": rows}
+    known = answer.get(f"known_{number}")
+    if known is not None:
+        changes["nulls"] = Share((rows - int(str(known))) / rows if rows else 0.0)
+    for key, field in ((f"least_{number}", "minimum"), (f"most_{number}", "maximum")):
+        if answer.get(key) is not None and getattr(profile, field) is not None:
+            changes[field] = str(answer[key])[:200]
+    return replace(profile, **changes)  # type: ignore[arg-type]
+
+
 SAMPLE_ROWS = 1_000
 EXACT_ROWS = 200_000
 """Up to so many rows distinct values are counted one by one."""
 SMALL_ROWS = 20_000
-COLUMNS_AT_ONCE = 60
 PROSE_LENGTH = 64
 """Text that is longer on average is no key."""
 UNKNOWN_TYPE = "ANY"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,10 @@ from coset.session.snapshots import (
     in_place,
 )
 from coset.sql_text import identifier, literal
+from coset.state import EvidenceState
 from coset.state.objects import Reference
+from coset.state.read_model import ReadModel
+from coset.state.rows import reference_of
 
 UNION_TABLES = 100
 """So many tables of a family are gathered by one statement."""
@@ -236,3 +239,83 @@ def _sample(source: Source, table: Table, scratch: Path) -> tuple[LocalTable, in
 
 def forget_samples(state_folder: Path) -> None:
     shutil.rmtree(state_folder / "samples", ignore_errors=True)
+
+
+Tell = Callable[[str, Exception], None]
+"""Called with the reference of a table that cannot be opened, and why."""
+
+
+class OpenTables:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        state: EvidenceState,
+        state_folder: Path,
+        sources: Mapping[str, Source],
+        units: Mapping[str, Sequence[Unit]],
+        tell: Tell,
+    ) -> None:
+        self.connection, self.unreadable = connection, set[JoinableTable]()
+        self._state, self._state_folder, self._sources, self._tell = state, state_folder, sources, tell
+        self._opened: set[JoinableTable] = set()
+        self._units: dict[JoinableTable, Unit] = {}
+        known = ReadModel(state).tables
+        for name, of_source in units.items():
+            for unit in () if sources[name].settings.schema_only else of_source:
+                place = reference_of(name, unit.table)
+                row = known.get(str(place))
+                if row is None or row.problem:
+                    continue
+                table = JoinableTable(
+                    reference=place, relation=identifier(f"table_{len(self._units)}"), columns=unit.table.columns,
+                    rows=row.held_rows, primary_key=unit.table.primary_key, foreign_keys=unit.table.foreign_keys,
+                    members=tuple(member.name for member in unit.members),
+                )  # fmt: skip
+                self._units[table] = unit
+
+    @property
+    def all(self) -> list[JoinableTable]:
+        return list(self._units)
+
+    @property
+    def readable(self) -> list[JoinableTable]:
+        """Those that no stage failed to open."""
+        return [table for table in self._units if table not in self.unreadable]
+
+    def open(self, table: JoinableTable) -> None:
+        """Make the rows of a table readable under its relation."""
+        if table in self._opened:
+            return
+        source, view = self._sources[table.reference.source], table.relation.strip('"')
+        try:
+            readable = make_unit_readable(self.connection, source, self._units[table], self._state_folder, view)
+            if readable.relation != table.relation:
+                self.connection.execute(f"CREATE OR REPLACE VIEW {table.relation} AS FROM {readable.relation}")
+        except Exception as error:
+            self.unreadable.add(table)
+            self._tell(str(table.reference), error)
+            raise
+        self._opened.add(table)
+
+    def without_unreadable(self, step: Callable[[], None]) -> None:
+        """Take a step, all or nothing; when a table cannot be opened for it, again without that table."""
+        while True:
+            known = len(self.unreadable)
+            try:
+                with self._state.transaction():
+                    return step()
+            except Exception:
+                if len(self.unreadable) == known:
+                    raise
+
+
+@contextmanager
+def open_tables(
+    state: EvidenceState,
+    state_folder: Path,
+    sources: Mapping[str, Source],
+    units: Mapping[str, Sequence[Unit]],
+    tell: Tell,
+) -> Iterator[OpenTables]:
+    with open_connection(sources.values(), state_folder) as connection:
+        yield OpenTables(connection, state, state_folder, sources, units, tell)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from coset.environment.source import Source, Table, WrittenQuery
 from coset.errors import CosetError
-from coset.evidence.documents.finding import expand
+from coset.evidence.documents.files import expand
 from coset.state import EvidenceState
 from coset.state.documents import SqlUseRow, WrittenSqlRow, replace_written_sql
 from coset.state.objects import Reference

@@ -27,13 +27,11 @@ from coset.environment.leftovers import make_private, sweep
 from coset.environment.source import Table
 from coset.errors import Cancelled, CosetError, UserError
 from coset.evidence.changes import remove_gone, units_to_examine
-from coset.evidence.dictionaries import dictionary_documents
-from coset.evidence.documents.findings import common_words, comprehend_findings
-from coset.evidence.documents.stage import comprehend_documents
+from coset.evidence.documents.stage import common_words, comprehend_documents, comprehend_findings
+from coset.evidence.documents.stated import dictionary_documents
 from coset.evidence.examine import Examination, Examined, batches, examine, with_problem
-from coset.evidence.open_tables import OpenTables, open_tables
-from coset.evidence.quality.counters import counter_diagnostics
-from coset.evidence.reading import forget_samples
+from coset.evidence.quality.diagnose import counter_diagnostics
+from coset.evidence.reading import OpenTables, forget_samples, open_tables
 from coset.evidence.work import Spread, over_processes
 from coset.evidence.written_sql import comprehend_confirmed, comprehend_written_sql
 from coset.identities.all_kinds import comprehend_all_kinds

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coset.evidence.documents.context import Context, Mention, Place, clause_words, stems
 from coset.evidence.documents.nameable import (
     ARTICLES,
     ENGLISH,
@@ -22,9 +21,14 @@ from coset.evidence.documents.nameable import (
     MONEY_AND_COUNTRIES,
     OTHER_LANGUAGES,
     WORD,
+    Context,
+    Mention,
     NamedTable,
     Names,
+    Place,
+    clause_words,
     stem,
+    stems,
 )
 
 MOST_TARGETS = 4

@@ -17,7 +17,7 @@ from typing import Literal
 
 import yaml
 
-from coset.evidence.documents.context import Mention
+from coset.evidence.documents.nameable import Mention
 from coset.evidence.documents.sections import Section
 
 Scope = Literal["general", "particular"]

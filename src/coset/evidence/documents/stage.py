@@ -1,36 +1,54 @@
-"""Brings what is known of the documents up to date: only those that are new or changed are read.
+"""Documents in comprehension: read what is new or changed, then find what it names and which rules it states.
 
 In: an environment and its open state. Out: rows of `document_files` and `sections`, the stated texts among `documents`,
-and what could not be read, with why. A document that is gone is forgotten; one that cannot be read any more as well.
+and what could not be read, with why; once tables, readings and copies are known, rows of `mentions` and `rules`. A
+document is looked at again when it changed, or when what can be named did. Rules of the corrections file stand beside
+those that were found, and what people rejected is gone.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from coset.environment.configuration import Environment
+from coset.environment.corrections import FILE_NAME, Corrections
 from coset.environment.source import SourceSettings, Table
 from coset.errors import CosetError
-from coset.evidence.documents.finding import DBT, DocumentFile, find_documents
-from coset.evidence.documents.reader import Outcome, read_documents
+from coset.evidence.documents.files import DBT, DocumentFile, Outcome, find_documents, read_documents
+from coset.evidence.documents.mentions import Paragraph, find_mentions
+from coset.evidence.documents.nameable import Mention, NamedTable, Names, SpokenReading
+from coset.evidence.documents.rules import Rule, find_rules
 from coset.evidence.documents.sections import Section, cut, title_of_file
 from coset.evidence.documents.stated import dbt_documents, environment_documents, source_documents
 from coset.evidence.documents.validity import Dated, judge
 from coset.state import EvidenceState
 from coset.state.documents import (
     DocumentFileRow,
+    MentionRow,
+    RuleRow,
     SectionRow,
     add_document,
+    add_findings,
+    count_findings,
     document_files,
     forget_documents,
+    forget_findings,
+    reject_rules,
+    replace_said_rules,
     sections,
+    set_found,
     set_validity,
 )
+from coset.state.read_model import ReadModel
+from coset.state.readings import Reading, ReadingStore
 from coset.state.rows import document, now
+from coset.state.tables import columns_and_paths, short_values, times_of_tables
 
 READ_BY = "1"
 """Changes when documents are read or cut otherwise than before: then all are read again."""
@@ -162,3 +180,158 @@ def _as_documents(state: EvidenceState) -> list[dict[str, Any]]:
         for row in sections(state)
         if row.status == "current"
     ]  # fmt: skip
+
+
+FOUND_BY = "8"
+"""Changes when mentions or rules are found otherwise than before: then all documents are looked at again."""
+MOST_VALUES = 300_000
+SURE_COPY, SURE_READING = 0.5, 0.6
+DESCRIBED = re.compile(r"(?:[-*•]\s*)?([\w-]+)\s*(?:\([^)]*\))?\s*[:–]\s+(.+)", re.DOTALL)
+"""A paragraph that tells what a source is: `crm (crm.sqlite): nightly export of ...`."""
+SAID = FILE_NAME
+"""The document that rules of the corrections file stand in."""
+
+
+def comprehend_findings(
+    state: EvidenceState, is_word: Callable[[str], bool], corrections: Corrections
+) -> tuple[int, int]:
+    """How many mentions and rules there are."""
+    files = [row for row in document_files(state) if row.problem is None]
+    tokens = {row.document: f"{FOUND_BY} {row.digest} {row.status}" for row in files}
+    named = _digest_of_names(state) if files else ""
+    pending = [row for row in files if row.found != f"{tokens[row.document]} {named}"]
+    with state.transaction():
+        forget_findings(state, sorted(set(tokens) - {row.document for row in pending}))
+        if pending:
+            names = load_names(state, is_word)
+            of_documents = sections_of(state, [row.document for row in pending])
+            for row in pending:
+                mentions, rules = _find(row.document, row.source, of_documents.get(row.document, []), names)
+                add_findings(state, _mention_rows(mentions), _rule_rows(rules, row.status))
+                set_found(state, row.document, f"{tokens[row.document]} {named}")
+        _apply(state, corrections)
+    return count_findings(state)
+
+
+def load_names(state: EvidenceState, is_word: Callable[[str], bool]) -> Names:
+    """All that a text can name, as far as it is known by now."""
+    columns: dict[str, list[tuple[str, str]]] = {}
+    for table, name, reference in columns_and_paths(state):
+        columns.setdefault(table, []).append((name, reference))
+    copies = _sure_copies(state)
+    tables = [
+        NamedTable(
+            row.reference, row.source, row.schema_name, row.name, row.reference in copies,
+            _original(row.reference, copies), tuple(columns.get(row.reference, ())),
+        )
+        for row in ReadModel(state).tables.values()
+    ]  # fmt: skip
+    readings = [
+        SpokenReading(reading.reference, spoken, reading.reader == "document")
+        for reading in _readings(state)
+        for spoken in (reading.name, *reading.synonyms)
+        if spoken
+    ]
+    return Names(tables, _descriptions(state), readings, short_values(state, MOST_VALUES), is_word)
+
+
+def _original(table: str, copies: Mapping[str, str | None]) -> str | None:
+    """The table that a copy goes back to, over copies of copies."""
+    seen = {table}
+    original = copies.get(table)
+    while original is not None and original in copies and original not in seen:
+        seen.add(original)
+        original = copies[original]
+    return original
+
+
+def _descriptions(state: EvidenceState) -> dict[str, str]:
+    """Each source with what is said of it: in `coset.yaml`, or in a document that has a paragraph for each source."""
+    found = {row.source: row.description or "" for row in ReadModel(state).sources.values()}
+    for section in sections(state):
+        for paragraph in section.paragraphs if section.status == "current" else ():
+            described = DESCRIBED.match(paragraph)
+            if described is not None and found.get(described[1]) == "":
+                found[described[1]] = described[2]
+    return found
+
+
+def _find(
+    document: str, source: str | None, sections: Sequence[Section], names: Names
+) -> tuple[Sequence[Mention], Sequence[Rule]]:
+    by_reference = {f"{document}#{section.position + 1}": section for section in sections}
+    paragraphs = [
+        Paragraph(reference, number, text, document, source)
+        for reference, section in by_reference.items()
+        for number, text in enumerate([" / ".join(section.title_path), *section.paragraphs], start=-1)
+    ]
+    mentions = find_mentions(paragraphs, names)
+    surely = [mention for mention in mentions if mention.is_strong]
+    about = tuple(dict.fromkeys(mention.target for mention in surely if mention.how != "source"))
+    return mentions, find_rules(by_reference, surely, about, names.sources)
+
+
+def _mention_rows(mentions: Iterable[Mention]) -> Iterable[MentionRow]:
+    for each in mentions:
+        yield MentionRow(each.section, each.target, each.words, each.how, each.confidence, each.paragraph)
+
+
+def _rule_rows(rules: Sequence[Rule], status: str) -> Iterable[RuleRow]:
+    seen: dict[str, int] = {}
+    for rule in rules:
+        seen[rule.section] = seen.get(rule.section, 0) + 1
+        reference = f"{rule.section}.{seen[rule.section]}"
+        yield RuleRow(reference, rule.section, rule.text, rule.scope, rule.about, status)
+
+
+def _apply(state: EvidenceState, corrections: Corrections) -> None:
+    """The rules of the corrections file: those that people wrote, and without those that they rejected."""
+    reject_rules(state, [" ".join(rule.text.lower().split()) for rule in corrections.rules if rule.rejected])
+    said = [rule for rule in corrections.rules if not rule.rejected]
+    rows = [
+        RuleRow(
+            f"{SAID}#1.{number}", f"{SAID}#1", rule.text, "particular" if rule.about else "general", tuple(rule.about),
+            "current",
+        )
+        for number, rule in enumerate(said, start=1)
+    ]  # fmt: skip
+    texts = tuple(rule.text for rule in said)
+    section = SectionRow(f"{SAID}#1", SAID, None, ("Rules that people wrote",), 0, "\n".join(texts), texts, "current")
+    replace_said_rules(state, SAID, section if said else None, rows)
+
+
+def _sure_copies(state: EvidenceState) -> dict[str, str | None]:
+    return {copy.table: copy.original for copy in state.copies() if copy.confidence >= SURE_COPY}
+
+
+def _readings(state: EvidenceState) -> list[Reading]:
+    """What things are in plain words, as far as that is sure."""
+    return [each for each in ReadingStore(state).all(best=True) if each.confidence >= SURE_READING]
+
+
+def _digest_of_names(state: EvidenceState) -> str:
+    parts = [
+        sorted(_descriptions(state).items()),
+        times_of_tables(state),
+        sorted(_sure_copies(state).items()),
+        [[each.reference, each.name, each.synonyms, each.reader] for each in _readings(state)],
+    ]
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
+
+
+def common_words(vocabulary: Path) -> Callable[[str], bool]:
+    """Whether a word is one of a list, one a line; forms in -s, -ed and -ing of such words too."""
+    known = frozenset(vocabulary.read_text(encoding="utf-8").split())
+
+    def is_word(word: str) -> bool:
+        word = word.lower()
+        forms = (
+            word,
+            word.removesuffix("s"),
+            word.removesuffix("es"),
+            word.removesuffix("ed"),
+            word.removesuffix("ing"),
+        )
+        return any(form in known for form in forms)
+
+    return is_word

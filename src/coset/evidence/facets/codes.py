@@ -9,8 +9,17 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from coset.evidence.facets.candidate import Candidate, Kind, as_number, escaped, extract, trimmed
-from coset.evidence.facets.places import MONTH_WORDS, SMALL_WORDS, STATE_CODES
+from coset.evidence.facets.candidate import (
+    MONTH_WORDS,
+    SMALL_WORDS,
+    STATE_CODES,
+    Candidate,
+    Kind,
+    as_number,
+    escaped,
+    extract,
+    trimmed,
+)
 from coset.sql_text import literal
 
 _LINK = r"(?:\s*(?:\b(?:of|is|was|are|number|no|nr|num|id|code)\b\.?|[:#=]))*\s*"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from coset.evidence.facets.candidate import LONGEST_TEXT, Candidate, Copy, drop, holds_text, read
+from coset.evidence.facets.candidate import LONGEST_TEXT, Candidate, Copy, drop, holds_text, place_candidates, read
 from coset.evidence.facets.codes import (
     code_candidates,
     contact_candidates,
@@ -25,9 +25,7 @@ from coset.evidence.facets.codes import (
     list_candidates,
     mark_candidates,
 )
-from coset.evidence.facets.dates import date_candidates
-from coset.evidence.facets.places import place_candidates
-from coset.evidence.facets.quantities import quantity_candidates
+from coset.evidence.facets.measures import date_candidates, quantity_candidates
 from coset.evidence.facets.templates import template_candidates
 from coset.state.objects import Share, TextFacet
 

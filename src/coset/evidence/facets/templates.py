@@ -14,8 +14,17 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coset.evidence.facets.candidate import Candidate, as_number, escaped, extract, trimmed
-from coset.evidence.facets.places import MONTH_WORDS, SMALL_WORDS, Token, tokens
+from coset.evidence.facets.candidate import (
+    MONTH_WORDS,
+    SMALL_WORDS,
+    Candidate,
+    Token,
+    as_number,
+    escaped,
+    extract,
+    tokens,
+    trimmed,
+)
 
 _WINDOW = 14
 _LONGEST_SLOT = 8

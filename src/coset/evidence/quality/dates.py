@@ -1,29 +1,302 @@
 """Dates kept as text or as numbers: their formats with shares, and one expression that reads them all.
 
 In: a column as observed. Out: `date_as_text` for one format, `mixed_date_formats` for several, with an expression that
-was run over the observed values and read them. Nothing here knows what the date is the date of.
+was run over the observed values and read them. How a text writes a date is told as the `strptime` formats that could
+read it. Nothing here knows what the date is the date of.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
 
 import duckdb
 
-from coset.evidence.quality.date_formats import (
-    EARLIEST_EPOCH,
-    EPOCH_MILLISECONDS,
-    EPOCH_SECONDS,
-    LATEST_EPOCH,
-    QUARTER,
-    WEEK,
-    YEAR,
-    Reading,
-    read_formats,
-)
 from coset.evidence.quality.observed import Observed, tried
 from coset.sql_text import identifier, literal
 from coset.state.objects import Diagnostic
+
+_MONTHS = tuple(
+    "january february march april may june july august september october november december".split()  # noqa: SIM905
+)
+_SHORT = frozenset(name[:3] for name in _MONTHS)
+_DAYS = r"(?:mon|tue|wed|thu|fri|sat|sun)"
+_WEEKDAY = re.compile(rf"(?P<name>{_DAYS}[a-z]*)(?P<after>\.?,? +)(?=\S)", re.IGNORECASE)
+_WEEKDAYS = {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+_TIME = re.compile(
+    r"(?P<before>T|t|,? +(?:at +)?|:)(?P<clock>\d{1,2}:\d{2})(?P<seconds>:\d{2})?(?P<fraction>[.,]\d{1,9})?"
+    r"(?P<half> ?[AaPp]\.?[Mm]\.?)?(?P<zone>Z| ?[+-]\d{2}:?\d{2}| ?[+-]\d{2}| [A-Z]{3,4})?$"
+)
+_NUMERIC = re.compile(r"(\d{1,2})([-/. ])(\d{1,2})\2(\d{4}|\d{2})")
+_YEAR_FIRST = re.compile(r"(\d{4})([-/. ])(\d{1,2})\2(\d{1,2})")
+_DAY_NAME_YEAR = re.compile(
+    r"(?P<day>\d{1,2})(?P<ordinal>st|nd|rd|th)?(?P<a>[- /.]| of |)(?P<month>[A-Za-z]{3,9})(?P<dot>\.?)"
+    r"(?P<b>,? ?|[-/.])(?P<year>\d{4}|'?\d{2})"
+)
+_NAME_DAY_YEAR = re.compile(
+    r"(?P<month>[A-Za-z]{3,9})(?P<dot>\.?)(?P<a>[- /.]|)(?P<day>\d{1,2})(?P<ordinal>st|nd|rd|th)?"
+    r"(?P<b>,? ?|[-/.])(?P<year>\d{4})"
+)
+_YEAR_NAME_DAY = re.compile(r"(?P<year>\d{4})(?P<a>[-/ ])(?P<month>[A-Za-z]{3,9})(?P<b>[-/ ])(?P<day>\d{1,2})")
+# Two digits after a blank are a day ("March 29"), so a short year needs a dash or an apostrophe.
+_NAME_YEAR = re.compile(
+    r"(?P<month>[A-Za-z]{3,9})(?P<dot>\.?)(?:(?P<a>,? |[-/])(?P<year>\d{4}|'\d{2})|(?P<a2>[-/])(?P<year2>\d{2}))"
+)
+_MAY = re.compile(r"\bmay\b", re.IGNORECASE)
+_YEAR_MONTH = re.compile(r"(\d{4})([-/.])(\d{1,2})")
+_MONTH_YEAR = re.compile(r"(\d{1,2})([-/.])(\d{4})")
+_QUARTER = re.compile(r"\d{4}[ -]?Q[1-4]|Q[1-4][ -]?\d{4}", re.IGNORECASE)
+_WEEK = re.compile(r"\d{4}-?W(?P<week>\d{2})(?P<day>-?[1-7])?")
+_CTIME = re.compile(
+    rf"{_DAYS} (?P<month>[A-Za-z]{{3}}) +\d{{1,2}} \d{{2}}:\d{{2}}:\d{{2}}"
+    r"(?P<zone> [A-Z]{3,4}| [+-]\d{4})? \d{4}",
+    re.IGNORECASE,
+)
+
+QUARTER = "quarter"
+WEEK = "week"
+EPOCH_SECONDS = "epoch seconds"
+EPOCH_MILLISECONDS = "epoch milliseconds"
+YEAR = "%Y"
+EARLIEST_EPOCH, LATEST_EPOCH = 315_532_800, 2_524_608_000  # 1980 to 2050
+
+
+@dataclass(frozen=True)
+class Written:
+    """One way of writing a date.
+
+    `swapped` is the same with day and month exchanged, where both are numbers; these are then `first` and `second`.
+    """
+
+    format: str
+    swapped: str | None = None
+    first: int = 0
+    second: int = 0
+
+
+@dataclass(frozen=True)
+class FormatShare:
+    format: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The formats that together read a column, commonest first; `undecided` are rows whose order of day and month
+    nothing decides, `contested` rows of a writing in which both orders are proven to occur."""
+
+    formats: tuple[FormatShare, ...]
+    rows: int
+    undecided: int
+    contested: int
+    two_digit_years: int
+    texts: frozenset[str]
+
+
+def _month_format(word: str) -> str | None:
+    folded = word.lower()
+    if folded == "sept":
+        return "%b"
+    if folded in _MONTHS:
+        return "%B"
+    return "%b" if len(folded) == 3 and folded in _SHORT else None
+
+
+def _year_format(year: str) -> str:
+    return "%Y" if len(year) == 4 else ("'%y" if year.startswith("'") else "%y")
+
+
+def _split_time(text: str) -> tuple[str, str]:
+    """The text before the time of day, and the format of the rest."""
+    match = _TIME.search(text)
+    if match is None:
+        return text, ""
+    before, half, zone = match["before"], match["half"] or "", match["zone"] or ""
+    format_ = before.replace("t", "T") if before in "Tt" else before
+    format_ += "%I:%M" if half else "%H:%M"
+    if match["seconds"]:
+        format_ += ":%S"
+    if match["fraction"]:
+        format_ += match["fraction"][0] + "%f"
+    if half:
+        format_ += " %p" if half.startswith(" ") else "%p"
+    if zone:
+        sign = zone.lstrip()
+        format_ += "Z" if zone == "Z" else " " * (len(zone) - len(sign)) + ("%z" if sign[0] in "+-" else "%Z")
+    return text[: match.start()], format_
+
+
+def written(text: str) -> Written | None:
+    """How `text` (stripped) writes a date, or None when it is no date."""
+    if len(text) < 4 or len(text) > 45 or not any(letter.isdigit() for letter in text):
+        return None
+    if text.isdigit():
+        return _digits(text)
+    match = _CTIME.fullmatch(text)
+    if match and _month_format(match["month"]):
+        zone = match["zone"]
+        middle = "" if not zone else (" %z" if zone[1] in "+-" else " %Z")
+        return Written(f"%a %b %d %H:%M:%S{middle} %Y")
+    prefix = ""
+    match = _WEEKDAY.match(text)
+    if match:
+        prefix = ("%A" if match["name"].lower() in _WEEKDAYS else "%a") + match["after"]
+        text = text[match.end() :]
+    date, time = _split_time(text)
+    found = _date(date, bool(time))
+    if found is None:
+        return None
+    swapped = None if found.swapped is None else prefix + found.swapped + time
+    return Written(prefix + found.format + time, swapped, found.first, found.second)
+
+
+def _digits(text: str) -> Written | None:
+    if len(text) in (8, 12, 14):
+        year, month, day = int(text[:4]), int(text[4:6]), int(text[6:8])
+        if 1850 <= year <= 2150 and 1 <= month <= 12 and 1 <= day <= 31:
+            rest = {8: "", 12: "%H%M", 14: "%H%M%S"}[len(text)]
+            if not rest or (int(text[8:10]) < 24 and int(text[10:12]) < 60):
+                return Written("%Y%m%d" + rest)
+        return None
+    if len(text) == 10 and EARLIEST_EPOCH <= int(text) < LATEST_EPOCH:
+        return Written(EPOCH_SECONDS)
+    if len(text) == 13 and EARLIEST_EPOCH <= int(text) // 1000 < LATEST_EPOCH:
+        return Written(EPOCH_MILLISECONDS)
+    return Written(YEAR) if len(text) == 4 and 1500 <= int(text) <= 2150 else None
+
+
+def _date(text: str, timed: bool) -> Written | None:
+    match = _YEAR_FIRST.fullmatch(text)
+    if match:
+        separator, second, third = match[2], int(match[3]), int(match[4])
+        ordinary, exchanged = f"%Y{separator}%m{separator}%d", f"%Y{separator}%d{separator}%m"
+        if second <= 12 and 1 <= third <= 31 and second:
+            return Written(ordinary)
+        return Written(exchanged) if 1 <= third <= 12 and second <= 31 else None
+    match = _NUMERIC.fullmatch(text)
+    if match:
+        return _numeric(match[1], match[2], match[3], match[4])
+    for pattern in (_DAY_NAME_YEAR, _NAME_DAY_YEAR, _YEAR_NAME_DAY):
+        match = pattern.fullmatch(text)
+        if match and 1 <= int(match["day"]) <= 31:
+            return _named(match, pattern)
+    if timed:
+        return None
+    match = _NAME_YEAR.fullmatch(text)
+    if match:
+        month = _month_format(match["month"])
+        return (
+            None
+            if month is None
+            else Written(
+                f"{month}{match['dot']}{match['a'] or match['a2']}{_year_format(match['year'] or match['year2'])}"
+            )
+        )
+    match = _YEAR_MONTH.fullmatch(text)
+    if match and 1 <= int(match[3]) <= 12 and 1500 <= int(match[1]) <= 2150 and match[2] != ".":
+        return Written(f"%Y{match[2]}%m")
+    match = _MONTH_YEAR.fullmatch(text)
+    if match and 1 <= int(match[1]) <= 12 and 1500 <= int(match[3]) <= 2150 and match[2] != ".":
+        return Written(f"%m{match[2]}%Y")
+    if _QUARTER.fullmatch(text):
+        return Written(QUARTER)
+    match = _WEEK.fullmatch(text)
+    return Written(WEEK) if match and 1 <= int(match["week"]) <= 53 else None
+
+
+def _numeric(one: str, separator: str, two: str, year: str) -> Written | None:
+    first, second = int(one), int(two)
+    if len(year) == 2 and separator in ". " and not (len(one) == len(two) == 2):
+        return None  # 1.2.10 is a version
+    code = _year_format(year)
+    day_first, month_first = f"%d{separator}%m{separator}{code}", f"%m{separator}%d{separator}{code}"
+    if not (1 <= first <= 31 and 1 <= second <= 31) or (first > 12 and second > 12):
+        if len(year) == 2 and 1 <= second <= 12 and 1 <= int(year) <= 31:
+            return Written(f"%y{separator}%m{separator}%d")
+        return None
+    if first > 12:
+        return Written(day_first, month_first, first, second)
+    return Written(month_first, day_first, first, second)
+
+
+def _named(match: re.Match[str], pattern: re.Pattern[str]) -> Written | None:
+    month = _month_format(match["month"])
+    if month is None:
+        return None
+    year = _year_format(match["year"])
+    if pattern is _YEAR_NAME_DAY:
+        return Written(f"%Y{match['a']}{month}{match['b']}%d")
+    # Ordinals and the `t` of Sept are taken out by the expression before it parses, see `dates.py`.
+    if pattern is _DAY_NAME_YEAR:
+        return Written(f"%d{match['a']}{month}{match['dot']}{match['b']}{year}")
+    return Written(f"{month}{match['dot']}{match['a']}%d{match['b']}{year}")
+
+
+@lru_cache(maxsize=20_000)
+def _written_once(text: str) -> Written | None:
+    return written(text)
+
+
+def read_formats(texts: Iterable[tuple[str, int]]) -> Reading:
+    """The formats of a column's texts (stripped, with counts), the order of day and month settled for each writing."""
+    plain: Counter[str] = Counter()
+    ordered: defaultdict[frozenset[str], list[tuple[Written, int]]] = defaultdict(list)
+    may: Counter[str] = Counter()
+    read: set[str] = set()
+    for text, count in texts:
+        found = _written_once(text)
+        if found is None:
+            continue
+        read.add(text)
+        if "%B" in found.format and _MAY.search(text):
+            may[found.format] += count
+        elif found.swapped is None:
+            plain[found.format] += count
+        else:
+            ordered[frozenset((found.format, found.swapped))].append((found, count))
+    for format_, rows in may.items():
+        # May is its own abbreviation: it goes with whatever the other months are.
+        short = format_.replace("%B", "%b")
+        plain[short if plain[short] > plain[format_] else format_] += rows
+    undecided = contested = 0
+    proven: Counter[bool] = Counter()
+    for cases in ordered.values():
+        for case, count in cases:
+            if case.first > 12 or case.second > 12:
+                proven[case.first > 12] += count
+    for pair, cases in ordered.items():
+        day_first_format = next(name for name in sorted(pair) if name.index("%d") < name.index("%m"))
+        month_first_format = next(name for name in pair if name != day_first_format)
+        day_first = sum(count for case, count in cases if case.first > 12)
+        month_first = sum(count for case, count in cases if case.second > 12)
+        open_ = sum(
+            count for case, count in cases if case.first <= 12 and case.second <= 12 and case.first != case.second
+        )
+        same = sum(count for case, count in cases if case.first == case.second)
+        if day_first and month_first:
+            contested += open_
+        elif not (day_first or month_first):
+            undecided += open_
+        if day_first == month_first:
+            # Another writing in the same column is the next best witness; else the world's commoner order.
+            leads = proven[True] >= proven[False] if proven else "/" not in day_first_format
+        else:
+            leads = day_first > month_first
+        plain[day_first_format] += day_first + (open_ + same if leads else 0)
+        plain[month_first_format] += month_first + (0 if leads else open_ + same)
+    formats = tuple(FormatShare(name, rows) for name, rows in plain.most_common() if rows)
+    return Reading(
+        formats,
+        sum(each.rows for each in formats),
+        undecided,
+        contested,
+        sum(each.rows for each in formats if "%y" in each.format),
+        frozenset(read),
+    )
+
 
 LEAST_SHARE = 0.5
 MOST_FORMATS = 20

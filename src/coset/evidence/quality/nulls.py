@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from coset.evidence.quality.null_words import EVERYWHERE, reads_as_null
-from coset.evidence.quality.observed import BLANKS, Observed, as_text, one_of, tried, trimmed
+from coset.evidence.quality.observed import BLANKS, EVERYWHERE, Observed, as_text, one_of, reads_as_null, tried, trimmed
 from coset.sql_text import identifier
 from coset.state.objects import Diagnostic
 

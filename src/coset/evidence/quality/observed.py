@@ -1,8 +1,9 @@
-"""A column as diagnostics see it, and how it is written and tried in SQL.
+"""A column as diagnostics see it, how it is written and tried in SQL, and the words that stand for no value.
 
 In: a relation, its columns, sampled rows of it. Out: one `Observed` a column. Counts come from a pass over the whole
 relation (which is the profile's own where `Counts` of it are given); values come from the sampled rows, and from all
-rows where a column has few different ones. Nothing here judges a value."""
+rows where a column has few different ones. Nothing here judges a value.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +12,63 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Literal
 
 import duckdb
 
-from coset.evidence.quality.null_words import EVERYWHERE
 from coset.evidence.sampled_rows import CUT_CHARACTERS, SampledRows, value_sql
 from coset.sql_text import identifier, literal
 from coset.state.objects import Counts, Share
+
+_SURE = (
+    "", "n/a", "n.a.", "n.a", "n\\a", "#n/a", "#na", "null", "nan", "nil", "none", "na",
+    "-", "--", "---", "?", "??", "???",
+    "unknown", "undefined", "missing", "tbd", "tba", "tbc", "not available", "not applicable", "not provided",
+    "not specified", "not known", "no data", "no value", "not given", "not set", "unspecified", "#value!", "#ref!",
+    "#div/0!", "#name?", "#null!", "<null>", "<na>", "\\n", "(null)", "(blank)", "(none)", "[null]", "[none]",
+)  # fmt: skip
+EVERYWHERE = tuple(word for word in _SURE if len(word) < 16)
+"""The words that are counted over every row, not only over those that are sampled."""
+
+_WORDS = frozenset(_SURE)
+_ABSENCE = (
+    r"(?:not|non|no|none|null|nil|nan|n/?a|missing|unknown|undefined|unspecified"
+    r"|blank|empty|unavailable|absent|tb[acd])"
+)
+_BRACKETED = re.compile(rf"(?:\[|\(|<|\{{){{1,2}}\s*{_ABSENCE}\b[\w\s/'-]*(?:\]|\)|>|\}}){{1,2}}", re.IGNORECASE)
+_PHRASE = re.compile(
+    r"(?:data |information |value )?(?:is )?not (?:yet )?"
+    r"(?:available|applicable|provided|specified|given|known|recorded|reported|stated|set|entered|found|disclosed)"
+    r"|no (?:data|value|information|info|entry|record)(?: available| found)?"
+    r"|to be (?:announced|determined|confirmed|defined)|information (?:unavailable|missing)",
+    re.IGNORECASE,
+)
+_ONLY_SIGNS = re.compile(r"[-–—_.*?~=/\\]{1,10}")
+
+# Words that are values as often as they are gaps: `None` is an answer to "which allergies?", `NA` is Namibia.
+_DOUBTFUL = frozenset(("none", "na", "unknown", "missing", "undefined", "nil", "unspecified", "not applicable", "tba"))
+
+Reading = Literal["sure", "doubtful"]
+
+
+@lru_cache(maxsize=20_000)
+def reads_as_null(text: str) -> Reading | None:
+    """`text` is stripped of blanks already."""
+    if len(text) > 40:
+        return None
+    folded = text.lower()
+    if folded in _DOUBTFUL:
+        return "doubtful"
+    if folded in _WORDS:
+        return "sure"
+    first = text[0]
+    if first in "[(<{":
+        return "sure" if _BRACKETED.fullmatch(text) else None
+    if not first.isalnum():
+        return "sure" if _ONLY_SIGNS.fullmatch(text) else None
+    return "sure" if " " in text and _PHRASE.fullmatch(text) else None
+
 
 BLANKS = " \t\r\n\u00a0\u202f\u2007\u3000\u200b\ufeff"
 """What is cut off at both ends of a text before it is read; the cutting itself is reported as padding."""

@@ -9,8 +9,7 @@ from collections import Counter, defaultdict
 
 import duckdb
 
-from coset.evidence.quality.null_words import reads_as_null
-from coset.evidence.quality.observed import BLANKS, LONGEST, Observed, as_text, tried
+from coset.evidence.quality.observed import BLANKS, LONGEST, Observed, as_text, reads_as_null, tried
 from coset.sql_text import literal
 from coset.state.objects import Diagnostic
 

@@ -33,7 +33,7 @@ from coset.state.relations import (
 from coset.state.tables import PathRow
 
 if TYPE_CHECKING:
-    from coset.evidence.open_tables import OpenTables
+    from coset.evidence.reading import OpenTables
     from coset.state import EvidenceState
 
 LINKS_MADE = "links"

@@ -15,7 +15,7 @@ from coset.environment.configuration import FILE_NAME, STATE_FOLDER, check_sourc
 from coset.environment.locations import recognise
 from coset.environment.secrets import REFERENCE, SECRETS_FILE, passwords_of, without_password, write_secret
 from coset.errors import UserError
-from coset.evidence.documents.finding import documents_beside, expand
+from coset.evidence.documents.files import documents_beside, expand
 from coset.surfaces.command_line.output import json_option, print_json, waiting
 from coset.surfaces.command_line.sources import listings_as_json, show_documents, show_listings
 

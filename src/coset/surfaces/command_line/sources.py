@@ -11,7 +11,7 @@ from coset.environment.catalogue import Catalogue, SourceListing
 from coset.environment.configuration import load_environment
 from coset.environment.source import NO_TABLE, Table
 from coset.errors import UserError
-from coset.evidence.documents.finding import FORMATS, find_documents
+from coset.evidence.documents.files import FORMATS, find_documents
 from coset.surfaces.command_line.output import cell, console, environment_option, json_option, print_json, size, waiting
 
 SHOWN_TABLES = 200
