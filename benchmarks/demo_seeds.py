@@ -21,7 +21,7 @@ from report import report
 
 import coset
 from coset.demo import QUESTIONS, make_company, prepare_folder, truth
-from coset.demo.trial import Tried, ask_questions, comprehend_demo
+from coset.demo.questions import Tried, ask_questions, comprehend_demo
 
 
 def seeds(text: str) -> list[int]:

@@ -31,7 +31,7 @@ from coset.answering.ask import AskOptions
 from coset.benchmark.attempting import Outcome, Request
 from coset.benchmark.attempts import Attempt, Judgement, Task
 from coset.benchmark.dab.checkout import Question, read_checkout
-from coset.benchmark.dab.environments import write_environment
+from coset.benchmark.dab.run import write_environment
 from coset.benchmark.dab.validator_process import judge
 from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.runner import Plan, attempt_places, run_attempts

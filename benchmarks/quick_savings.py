@@ -32,8 +32,7 @@ from report import report
 
 from answering.wire_servers import Say, Wire, call
 from coset.demo import make_company, prepare_folder, truth
-from coset.demo.questions import Truth
-from coset.demo.trial import comprehend_demo
+from coset.demo.questions import Truth, comprehend_demo
 from coset.environment.configuration import load_environment
 from coset.routing.views.cost import cost
 from coset.session.query_session import QuerySession

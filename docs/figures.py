@@ -175,7 +175,7 @@ def main() -> None:
         make(load_environment(options.environment), options.only)
         return
     from coset.demo import make_company, prepare_folder
-    from coset.demo.trial import comprehend_demo
+    from coset.demo.questions import comprehend_demo
 
     with tempfile.TemporaryDirectory() as folder:
         prepare_folder(Path(folder) / "company", make_company())

@@ -75,7 +75,7 @@ def comprehended_shop(made_once: MadeOnce) -> Path:
 
 def make_shop(folder: Path) -> None:
     from coset.benchmark.dab.checkout import read_checkout
-    from coset.benchmark.dab.environments import write_environment
+    from coset.benchmark.dab.run import write_environment
 
     checkout = read_checkout(make_checkout(folder / "checkout"))
     environment = write_environment(checkout.datasets[0], folder / "environments" / "shop", hints=False)

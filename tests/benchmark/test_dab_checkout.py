@@ -10,7 +10,7 @@ import yaml
 
 from benchmark.small_checkout import CANARY, add_question, make_checkout, make_dataset
 from coset.benchmark.dab.checkout import Database, Dataset, read_checkout
-from coset.benchmark.dab.environments import hints_of, parts_of_description, source_names, write_environment
+from coset.benchmark.dab.run import hints_of, parts_of_description, source_names, write_environment
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError, UserError
 

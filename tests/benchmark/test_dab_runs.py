@@ -18,11 +18,10 @@ from coset.answering.ask import AskOptions
 from coset.answering.models.client import Limits, Retries
 from coset.benchmark.attempts import Attempt, Judgement, Task
 from coset.benchmark.dab.checkout import read_checkout
-from coset.benchmark.dab.run import DabSettings, run_dab
+from coset.benchmark.dab.run import DabSettings, run_dab, write_submission
 from coset.benchmark.report import write_reports
 from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.runner import Plan, Standing, run_attempts
-from coset.benchmark.submission import write_submission
 from coset.benchmark.systems import system_of
 from coset.errors import CosetError, UserError
 from coset.surfaces.command_line.bench_runs import dab

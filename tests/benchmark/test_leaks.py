@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmark.small_checkout import CANARY, make_dataset
-from coset.benchmark.leaks import Prompt, kept_from, leaks_in
-from coset.benchmark.trace_recorder import TraceRecorder
+from coset.benchmark.trace_recorder import Prompt, TraceRecorder, kept_from, leaks_in
 
 TRUTH = "town,orders\nBasel Stadt,20\nChur am Rhein,12\n"
 CODE = "def validate(llm_output):\n    wanted = parse_the_expected_table(llm_output)\n    return wanted == 3, ''\n"

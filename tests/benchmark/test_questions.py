@@ -15,9 +15,7 @@ from click.testing import CliRunner
 from answering.wire_servers import Wire, call
 from benchmark.conftest import asked, has_results, here
 from coset.benchmark.attempting import Outcome
-from coset.benchmark.questions.baseline import change, read_baseline, write_baseline
-from coset.benchmark.questions.judging import judge_rows
-from coset.benchmark.questions.question_file import Tolerance, read_questions
+from coset.benchmark.own_questions import Tolerance, change, judge_rows, read_baseline, read_questions, write_baseline
 from coset.errors import UserError
 from coset.surfaces.command_line.bench_runs import questions
 
@@ -130,7 +128,7 @@ def test_the_baseline_tells_lost_from_won(tmp_path: Path):
 
 def test_the_exit_code_tells_regressions(shop: Path, wire: Start, monkeypatch: pytest.MonkeyPatch):
     """Saved while all holds; then the model gets worse at one question."""
-    monkeypatch.setattr("coset.benchmark.questions.run.attempt_places", here)
+    monkeypatch.setattr("coset.benchmark.own_questions.attempt_places", here)
 
     def model(request: dict[str, Any]) -> Any:
         if "How many towns" in asked(request):

@@ -13,7 +13,8 @@ import pytest
 
 from coset.benchmark.attempting import KINDS, kind_of
 from coset.benchmark.attempts import Attempt
-from coset.benchmark.report import bar_figures, point_figures, write_reports
+from coset.benchmark.dab.run import write_submission
+from coset.benchmark.report import figures, write_reports
 from coset.benchmark.report.drawing import (
     FAINT,
     INK,
@@ -30,7 +31,6 @@ from coset.benchmark.report.drawing import (
 )
 from coset.benchmark.report.tables import amount, dollars, duration, percent
 from coset.benchmark.run_folder import RunFolder
-from coset.benchmark.submission import write_submission
 from coset.benchmark.systems import System, name_of, system_of
 
 EVIL = '<script>alert("1")</script> | `x` & *y*'
@@ -144,9 +144,9 @@ def boxes(drawing: Drawing) -> list[tuple[float, float, float, float, str]]:
 def test_no_label_covers_another_or_leaves_its_picture(tmp_path: Path, count: int, price: float | None):
     systems = several(tmp_path, count, price=price)
     drawings = [
-        bar_figures.accuracy(systems), bar_figures.datasets(systems), bar_figures.resources(systems),
-        bar_figures.tool_errors(systems), point_figures.quality_and_cost(systems),
-        point_figures.capability_and_consistency(systems),
+        figures.accuracy(systems), figures.datasets(systems), figures.resources(systems),
+        figures.tool_errors(systems), figures.quality_and_cost(systems),
+        figures.capability_and_consistency(systems),
     ]  # fmt: skip
     for drawing in drawings:
         assert drawing is not None
@@ -165,7 +165,7 @@ def test_no_label_covers_another_or_leaves_its_picture(tmp_path: Path, count: in
 
 def test_one_trial_has_no_consistency_and_is_reported_all_the_same(tmp_path: Path):
     only = several(tmp_path, 1, trials=1)
-    assert point_figures.capability_and_consistency(only) is None
+    assert figures.capability_and_consistency(only) is None
     text = write_reports(only, tmp_path / "out", "Title").read_text()
     assert "Capability and consistency" not in text and "Accuracy" in text
 

@@ -9,8 +9,8 @@ import pytest
 
 from benchmark.small_checkout import add_question, make_dataset
 from coset.benchmark.dab.checkout import Question
-from coset.benchmark.dab.plain_comparison import holds_ground_truth
 from coset.benchmark.dab.validator_process import judge, run_validator
+from coset.benchmark.written_values import holds_ground_truth
 
 
 def verdict(folder: Path, code: str, answer: str = "42", seconds: float = 60.0):

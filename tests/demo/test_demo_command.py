@@ -11,7 +11,7 @@ import pytest
 import coset as coset_api
 from commands import coset
 from coset.demo import QUESTIONS, make_company, truth
-from coset.demo.trial import Tried, ask_questions
+from coset.demo.questions import Tried, ask_questions
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
 from coset.session.query_session import QuerySession

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coset.benchmark.attempts import Status
-from coset.benchmark.leaks import Prompt
+from coset.benchmark.trace_recorder import Prompt
 from coset.benchmark.written_values import proper
 from coset.environment.configuration import Environment
 from coset.errors import CosetError

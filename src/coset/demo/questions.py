@@ -1,4 +1,4 @@
-"""The five questions of the demo, and what is true of them.
+"""The five questions of the demo, what is true of them, and the trial that puts them to coset.
 
 In: the company as it was generated. Out: a `Truth` for each question. Computed from what the generator knows, never
 from the databases it wrote, so that an answer can be judged. `Truth.agrees` is the whole contract with whoever answers.
@@ -6,14 +6,18 @@ from the databases it wrote, so that an answer can be judged. `Truth.agrees` is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from coset.api.environment import Environment
 from coset.demo.company import RANKED, RANKED_YEAR, Company, spent_in_ranked_year
 from coset.demo.spelling import atlas_names, buyer_id, customer_id
+from coset.errors import CosetError
+from coset.use_cases.cancellation import Report
+from coset.use_cases.results import Answer
 
 Shape = Literal["customers", "ranked customers", "number", "share"]
 
@@ -138,3 +142,27 @@ def _customers(company: Company) -> list[Customer]:
     ):
         called[customer] |= {_key(each, alone=True) for each in (buyer_id(account), customer_id(account), str(account))}
     return [Customer(name, frozenset(keys)) for name, keys in zip(names, called, strict=True)]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One question: what is true, and what was found."""
+
+    known: Truth
+    found: Answer
+
+    @property
+    def right(self) -> bool:
+        return not self.found.stopped and self.known.agrees(self.found.rows)
+
+
+def comprehend_demo(environment: Environment, report: Report | None = None) -> None:
+    """Read everything and realise the roles. A source that cannot be read ends it: the demo made them all."""
+    for name, problem in environment.comprehend(report=report).all_problems:
+        raise CosetError(f"the demo's '{name}' could not be read: {problem}")
+
+
+def ask_questions(environment: Environment, truths: tuple[Truth, ...]) -> Iterator[Tried]:
+    """Each question in turn, as soon as it is answered."""
+    for known in truths:
+        yield Tried(known, environment.ask_offline(known.question.text))

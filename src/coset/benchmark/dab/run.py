@@ -1,4 +1,4 @@
-"""A whole run of the benchmark: environments, comprehension, attempts, judgement.
+"""A whole run of the benchmark: environments, comprehension, attempts, judgement, the form that its board takes.
 
 In: a checkout and how to ask. Out: run folders, one for each mode, under the folder that was named. A dataset that
 cannot be run is noted with its reason, and the others go on. What becomes of the figures is for the reports to know.
@@ -7,10 +7,14 @@ cannot be run is noted with its reason, and the others go on. What becomes of th
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+
+import yaml
 
 from coset import __version__
 from coset.answering.answer import Mode
@@ -18,14 +22,149 @@ from coset.answering.ask import AskOptions
 from coset.benchmark.attempt_process import AttemptPlace
 from coset.benchmark.attempting import Outcome, Request
 from coset.benchmark.attempts import Judgement, Task
-from coset.benchmark.dab.checkout import Checkout, Dataset, Question
+from coset.benchmark.dab.checkout import Checkout, Database, Dataset, Question
 from coset.benchmark.dab.embedded_postgresql import loaded
-from coset.benchmark.dab.environments import write_environment
 from coset.benchmark.dab.validator_process import judge
-from coset.benchmark.leaks import Kept, kept_from, leaks_in
+from coset.benchmark.metrics import natural
 from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.runner import ATTEMPT_SECONDS, Plan, Progress, attempt_places, run_attempts, todo
+from coset.benchmark.systems import System
+from coset.benchmark.trace_recorder import Kept, kept_from, leaks_in
+from coset.environment.configuration import FILE_NAME, SOURCE_NAME, STATE_FOLDER, check_source_name
+from coset.environment.secrets import SECRETS_FILE, without_password, write_secret
 from coset.errors import CosetError
+
+_HINTS_TITLE = re.compile(r"^\s*hints?\s*:?\s*$|^\s*hints?\s*:\s*", re.IGNORECASE)
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+
+
+def write_environment(dataset: Dataset, folder: Path, *, hints: bool) -> Path:
+    """Write the environment of a dataset, or leave it as it is when nothing changed; its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = source_names(dataset.databases)
+    parts = parts_of_description(dataset.description, [database.name for database in dataset.databases])
+    sources: dict[str, dict[str, object]] = {}
+    for database in dataset.databases:
+        name = names[database.name]
+        sources[name] = {"location": _location(database, name, folder)}
+        if said := parts.get(database.name):
+            sources[name]["description"] = said
+    # The hints are about the dataset as a whole; told once, or every source would repeat them.
+    if hints and (told := hints_of(dataset.hints, dataset.description)):
+        next(iter(sources.values()))["hints"] = told
+    text = yaml.safe_dump({"sources": sources}, sort_keys=False, allow_unicode=True, width=10_000)
+    path = folder / FILE_NAME
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def source_names(databases: tuple[Database, ...]) -> dict[str, str]:
+    """The benchmark's names where SQL can take them, else the nearest that it can."""
+    found: dict[str, str] = {}
+    for database in databases:
+        name = re.sub(r"\W+", "_", database.name, flags=re.ASCII)
+        name = name if SOURCE_NAME.fullmatch(name) and not check_source_name(name) else f"db_{name}"
+        while name.lower() in {taken.lower() for taken in found.values()}:
+            name += "_1"
+        found[database.name] = name
+    return found
+
+
+def parts_of_description(text: str, names: list[str]) -> dict[str, str]:
+    """The part of a description that is about each database: from the line that begins with its name to the next such
+    line. What stands before goes to the first; a text that names none goes there whole."""
+    if not text:
+        return {}
+    lines = text.splitlines()
+    patterns = {name: re.compile(rf"^\W*(?:\d+[.)])?\W*{re.escape(name)}\b", re.IGNORECASE) for name in names}
+    starts: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        for name, pattern in patterns.items():
+            if name not in starts and pattern.match(line):
+                starts[name] = number
+    if not starts:
+        return {names[0]: text}
+    ends = [*sorted(starts.values())[1:], len(lines)]
+    found = {}
+    for (name, start), end in zip(sorted(starts.items(), key=lambda each: each[1]), ends, strict=True):
+        found[name] = "\n".join(lines[start:end]).strip()
+    return found
+
+
+def hints_of(text: str, description: str) -> list[str]:
+    """The hints one by one; some checkouts repeat the description before them."""
+    text = text.replace(description, "") if description else text
+    found: list[str] = []
+    for line in text.splitlines():
+        line = _HINTS_TITLE.sub("", line)
+        if not line.strip():
+            continue
+        if _BULLET.match(line) or not found:
+            found.append(_BULLET.sub("", line).strip())
+        else:
+            found[-1] += " " + line.strip()
+    return found
+
+
+def _location(database: Database, name: str, folder: Path) -> str:
+    if not database.password:
+        return database.location
+    # The password goes where only its owner may read; the file names it by reference.
+    variable = f"COSET_BENCH_{name.upper()}"
+    write_secret(folder / STATE_FOLDER / SECRETS_FILE, variable, database.password)
+    head, _, tail = database.location.partition("://")
+    user, at, rest = tail.rpartition("@")
+    return without_password(f"{head}://{user}:x{at or '@'}{rest}", f"${{{variable}}}")
+
+
+BOARD_TRIALS = 5
+"""The board takes runs of at least so many trials."""
+
+
+def write_submission(system: System) -> Path:
+    """Write both files into the run's folder; the path of the JSON."""
+    run = system.run
+    entries = [
+        {
+            "dataset": attempt.dataset, "query": attempt.question, "run": str(attempt.trial - 1),
+            "answer": run.whole_answer(attempt),
+        }
+        for attempt in sorted(system.attempts, key=lambda each: (each.dataset, natural(each.question), each.trial))
+    ]  # fmt: skip
+    path = run.folder / "submission.json"
+    path.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
+    (run.folder / "submission.md").write_text("\n".join(_note(system, run)) + "\n", encoding="utf-8")
+    return path
+
+
+def _note(system: System, run: RunFolder) -> list[str]:
+    settings = run.settings
+    shown = {
+        "model": settings.get("model"), "arbiter": settings.get("arbiter_model") or "the same",
+        "text operations": settings.get("text_model") or "the same", "mode": settings.get("mode"),
+        "dataset hints": "used" if settings.get("hints") else "not used",
+        "evidence budget": settings.get("budget") or "default", "steps at most": settings.get("steps"),
+        "tokens at most": settings.get("max_tokens"), "verification": settings.get("verify"),
+        "coset": settings.get("coset"),
+    }  # fmt: skip
+    lines = [
+        "# Submission",
+        "",
+        f"{len(system.attempts)} attempts: {system.questions} questions in {system.trials} trials. "
+        "`submission.json` has the answers, `traces/` every step of each attempt, `attempts.jsonl` the verdicts.",
+        "",
+        *(f"- {key}: {value}" for key, value in shown.items()),
+        f"- attempts that ended with an error: {system.statuses.get('failed', 0)}; stopped by a limit: "
+        f"{system.statuses.get('stopped', 0)} (their answers are empty)",
+        f"- prompts that held text of a ground truth or validator: {len(system.leaks)}",
+    ]
+    if system.trials < BOARD_TRIALS:
+        lines.append(f"- fewer trials than the board asks for: {system.trials} of {BOARD_TRIALS}")
+    for name, why in system.not_runnable.items():
+        lines.append(f"- not run: {name}: {why}")
+    return lines
+
 
 COMPREHENSION_SECONDS = 6 * 3600.0
 Say = Callable[[str], None]

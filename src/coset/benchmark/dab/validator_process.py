@@ -17,7 +17,7 @@ from pathlib import Path
 
 from coset.benchmark.attempts import COMPARED_PLAINLY, Judgement
 from coset.benchmark.dab.checkout import Question
-from coset.benchmark.dab.plain_comparison import holds_ground_truth
+from coset.benchmark.written_values import holds_ground_truth
 
 SECONDS = 60.0
 LONGEST_REASON = 500

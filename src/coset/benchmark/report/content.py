@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from coset.benchmark.attempts import COMPARED_PLAINLY
 from coset.benchmark.metrics import compare
-from coset.benchmark.report import bar_figures, point_figures, tables
+from coset.benchmark.report import figures, tables
 from coset.benchmark.report.drawing import Drawing
 from coset.benchmark.report.tables import Grid
 from coset.benchmark.report.trajectory import SideBySide, side_by_side
@@ -36,14 +36,14 @@ class Section:
 def sections(systems: Sequence[System]) -> list[Section]:
     """The whole report."""
     found = [*_warnings(systems), _quality(systems), _datasets(systems), _cost(systems)]
-    if consistency := point_figures.capability_and_consistency(systems):
+    if consistency := figures.capability_and_consistency(systems):
         caption = (
             "Pass^k counts a question only when all k trials pass, averaged over every subset of k trials; it cannot "
             "exceed Pass@1. On the dashed line nothing is lost to inconsistency."
         )
         found.append(Section("Capability and consistency", (Picture("consistency", consistency, caption),)))
     errors = Picture(
-        "tool_errors", bar_figures.tool_errors(systems), "Failed tool calls by kind, mean over complete trials."
+        "tool_errors", figures.tool_errors(systems), "Failed tool calls by kind, mean over complete trials."
     )
     found.append(Section("Tool errors", (errors,)))
     found += _comparisons(systems)
@@ -80,12 +80,12 @@ def _quality(systems: Sequence[System]) -> Section:
     caption = "Accuracy over all attempts (left), and with every dataset counted alike (right)."
     return Section(
         "Accuracy",
-        (Picture("accuracy", bar_figures.accuracy(systems), caption), tables.quality(systems), explained),
+        (Picture("accuracy", figures.accuracy(systems), caption), tables.quality(systems), explained),
     )
 
 
 def _datasets(systems: Sequence[System]) -> Section:
-    picture = Picture("datasets", bar_figures.datasets(systems), "Pass@1 of each dataset.")
+    picture = Picture("datasets", figures.datasets(systems), "Pass@1 of each dataset.")
     return Section("Datasets", (picture,))
 
 
@@ -93,8 +93,8 @@ def _cost(systems: Sequence[System]) -> Section:
     return Section(
         "Cost",
         (
-            Picture("cost", point_figures.quality_and_cost(systems), "Up and to the left is better."),
-            Picture("resources", bar_figures.resources(systems), "Means over complete trials; all requests counted."),
+            Picture("cost", figures.quality_and_cost(systems), "Up and to the left is better."),
+            Picture("resources", figures.resources(systems), "Means over complete trials; all requests counted."),
             tables.usage(systems),
         ),
     )

@@ -17,7 +17,7 @@ from coset.surfaces.command_line.output import cell, console, environment_option
 if TYPE_CHECKING:
     from coset.answering.ask import AskOptions
     from coset.benchmark.attempts import Attempt
-    from coset.benchmark.questions.baseline import Change
+    from coset.benchmark.own_questions import Change
     from coset.benchmark.runner import Standing
     from coset.benchmark.systems import System
     from coset.environment.configuration import Environment
@@ -150,10 +150,9 @@ def dab(
     """
     from coset.benchmark.dab.checkout import read_checkout
     from coset.benchmark.dab.embedded_postgresql import has_server
-    from coset.benchmark.dab.run import DabSettings, run_dab
+    from coset.benchmark.dab.run import DabSettings, run_dab, write_submission
     from coset.benchmark.report import write_reports
     from coset.benchmark.run_folder import RunFolder, held
-    from coset.benchmark.submission import write_submission
     from coset.benchmark.systems import figures_of
 
     only = [name.strip() for name in (datasets or "").split(",") if name.strip()]
@@ -268,9 +267,15 @@ def questions(
     than half of its trials pass. Exit code 0 when nothing is lost against the baseline (without one: when all hold), 1
     otherwise, 2 when the call or the file is wrong.
     """
-    from coset.benchmark.questions.baseline import change, held, read_baseline, write_baseline
-    from coset.benchmark.questions.question_file import read_questions
-    from coset.benchmark.questions.run import QuestionSettings, run_questions
+    from coset.benchmark.own_questions import (
+        QuestionSettings,
+        change,
+        held,
+        read_baseline,
+        read_questions,
+        run_questions,
+        write_baseline,
+    )
     from coset.benchmark.report import write_reports
     from coset.benchmark.run_folder import held as held_folder
     from coset.benchmark.systems import system_of

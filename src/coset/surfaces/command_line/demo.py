@@ -13,7 +13,7 @@ from coset.errors import CosetError
 from coset.surfaces.command_line.output import cell, opened, reporting, waiting
 
 if TYPE_CHECKING:
-    from coset.demo.trial import Tried
+    from coset.demo.questions import Tried
 
 
 @click.command(name="demo")
@@ -32,7 +32,7 @@ def command(folder: Path, seed: int, small: bool, only_data: bool) -> None:
     """
     from coset.demo import make_company, prepare_folder, truth
     from coset.demo.folder import can_read_dumps, check_folder, which_company
-    from coset.demo.trial import ask_questions, comprehend_demo
+    from coset.demo.questions import ask_questions, comprehend_demo
     from coset.surfaces.command_line import demo_pages as pages
 
     check_folder(folder, which_company(seed, small))

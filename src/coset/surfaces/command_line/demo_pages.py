@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from coset.api.environment import Environment
-from coset.demo.trial import Tried
+from coset.demo.questions import Tried
 from coset.state import EvidenceState
 from coset.state.listings import quality_of
 from coset.state.read_model import ReadModel
