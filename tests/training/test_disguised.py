@@ -7,8 +7,8 @@ import pytest
 from coset.readings.observed import ObservedColumn, ObservedTable
 from coset.readings.words import words_of
 from coset.training.annotation import Labelled
+from coset.training.disguise import KINDS, Habits
 from coset.training.disguised import AS_IN_COMPANIES, MEASURED, disguise, disguised_set, together
-from coset.training.naming import KINDS, Habits
 from coset.training.objects import TrainingObject, TrainingSet
 
 TABLES = (

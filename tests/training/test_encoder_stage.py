@@ -14,13 +14,16 @@ from coset.errors import CosetError, UserError  # noqa: E402
 from coset.identities.inventory import shipped_inventory  # noqa: E402
 from coset.identities.text_encoder import WordPieces  # noqa: E402
 from coset.training import fine_tune as module  # noqa: E402
-from coset.training.encoder_stage import published_minilm  # noqa: E402
+from coset.training.encoder_stage import (  # noqa: E402
+    Report,
+    published_minilm,
+    side_by_side,
+)
 from coset.training.fine_tune import FineTuneSettings, fine_tune  # noqa: E402
 from coset.training.identity_stage import RecipeSettings  # noqa: E402
 from coset.training.objects import TrainingSet, inventory_objects  # noqa: E402
 from coset.training.recipe import train  # noqa: E402
 from coset.training.routing_recipe import RoutingSettings  # noqa: E402
-from coset.training.side_by_side import Report, side_by_side  # noqa: E402
 from coset.training.text_model import TextModel, export, published_pieces  # noqa: E402
 
 

@@ -8,8 +8,18 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from coset.identities import prototypes  # noqa: E402
-from coset.training.fit import Database, FitSettings, TorchEncoder, _as_numpy, fit  # noqa: E402
-from coset.training.objective import Episode, ObjectiveSettings, objective, realise, squared_distances  # noqa: E402
+from coset.training.fit import (  # noqa: E402
+    Database,
+    Episode,
+    FitSettings,
+    ObjectiveSettings,
+    TorchEncoder,
+    _as_numpy,
+    fit,
+    objective,
+    realise,
+    squared_distances,
+)
 
 
 @pytest.mark.parametrize("diagonal", [False, True])

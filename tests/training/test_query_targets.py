@@ -14,8 +14,15 @@ from coset.readings.observed import ObservedColumn, ObservedEnvironment, Observe
 from coset.training.annotation import Key, Labelled, Part
 from coset.training.corpora import Question
 from coset.training.objects import TrainingObject, TrainingSet
-from coset.training.query_figures import demand_quality, prior_demand, prototype_use
-from coset.training.query_targets import QuestionSet, gold_places, home_of_question, read_targets
+from coset.training.query_targets import (
+    QuestionSet,
+    demand_quality,
+    gold_places,
+    home_of_question,
+    prior_demand,
+    prototype_use,
+    read_targets,
+)
 
 THINGS = {"customer": "customers", "student": "students", "patient": "patients", "product": "products"}
 FACTS = {"name": "name", "birth_date": "date_of_birth", "price": "price"}

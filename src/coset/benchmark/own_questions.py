@@ -1,8 +1,8 @@
 """A team's own questions: their file, what is expected, whether an answer is it, and what could be answered before.
 
-In: a YAML file of questions, each with an expected value or the SQL that gives it (run before any model is asked, on the
-data of the moment); an environment that was comprehended; how to ask. Out: a run folder, judged, and what was lost or
-won against the baseline, a small file that belongs into version control.
+In: a YAML file of questions, each with an expected value or the SQL that gives it (run before any model is asked, on
+the data of the moment); an environment that was comprehended; how to ask. Out: a run folder, judged, and what was lost
+or won against the baseline, a small file that belongs into version control.
 
 Rows are compared with rows where the answer has as many rows and columns; otherwise every expected value must stand in
 the text. Numbers may be off by the tolerance (without one, by nothing that a double could not hold); texts match

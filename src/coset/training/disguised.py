@@ -19,7 +19,7 @@ from coset.readings.reading import best_readings
 from coset.readings.stated import Text
 from coset.readings.words import words_of
 from coset.training.annotation import Key, Labelled
-from coset.training.naming import KINDS, Habits, Kind
+from coset.training.disguise import KINDS, Habits, Kind
 from coset.training.objects import TrainingObject, TrainingSet, referred_columns
 
 Origin = tuple[Key, str, str | None]

@@ -23,10 +23,10 @@ from coset.errors import CosetError, UserError
 from coset.identities.inventory import COORDINATES
 from coset.identities.model import IdentityModel, load_model
 from coset.training.annotation import Key, Part
+from coset.training.disguise import KINDS, Kind
 from coset.training.disguised import MEASURED, Conditions, disguised_set
 from coset.training.evaluate import Quality, quality
 from coset.training.identity_stage import Prepared, seen_plainly, signals_of, weigh
-from coset.training.naming import KINDS, Kind
 from coset.training.objects import TrainingSet, read_training_set
 
 SEED = "measured"

@@ -34,8 +34,8 @@ from coset.routing.search.lexical import texts_of_observed
 from coset.routing.search.weighted_words import WeightedWords
 from coset.routing.search.word_index import stems_of
 from coset.training.corpora import Question
+from coset.training.disguise import KINDS, Kind
 from coset.training.disguised import Conditions, Disguised, disguise
-from coset.training.naming import KINDS, Kind
 from coset.training.objects import read_training_set
 from coset.training.routing_examples import Pool, RoutingCorpus, read_routing_corpus
 

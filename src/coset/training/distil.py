@@ -22,8 +22,7 @@ from coset.routing.ranking.schema_texts import column_text, table_text
 from coset.routing.schema_files import read_schemas
 from coset.training.corpora import SCHEMAS
 from coset.training.routing_examples import RoutingCorpus
-from coset.training.steps import Pace, Report, batches_of_like_length, learn_in_steps
-from coset.training.text_model import TextModel
+from coset.training.text_model import Pace, Report, TextModel, batches_of_like_length, learn_in_steps
 
 
 @dataclass(frozen=True)

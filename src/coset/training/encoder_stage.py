@@ -1,4 +1,4 @@
-"""Stage 1: the three text encoders, of columns, of tables and of routing, side by side.
+"""Stage 1: the three text encoders, of columns, of tables and of routing, each in a process of its own.
 
 In: corpora, settings. Out: int8 files in the output folder, with the words that all of them share. An encoder whose
 file is there is not made again; one that was begun goes on from its checkpoint.
@@ -6,13 +6,16 @@ file is there is not made again; one that was begun goes on from its checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import multiprocessing
+import queue
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from coset.errors import MissingDependency
+from coset.errors import CosetError, MissingDependency
 from coset.identities.inventory import COORDINATES, shipped_inventory
 from coset.identities.model import TABLE_FILE, TEXT_FILE, VOCABULARY_FILE, WORDS_FILE
 from coset.identities.text_encoder import WordPieces
@@ -24,8 +27,58 @@ from coset.training.objects import read_training_set
 from coset.training.retrieval import train_retrieval
 from coset.training.routing_examples import read_routing_corpus
 from coset.training.routing_recipe import RoutingSettings
-from coset.training.side_by_side import Job, Report, side_by_side
 from coset.training.text_model import EXPORTED_POSITIONS, TextModel, export, export_words, published_pieces
+
+Report = Callable[[str, float], None]
+Job = Callable[[Report], None]
+"""A function of a module, or a partial of one: a new process must be able to find it."""
+LOOKED_AFTER = 1.0
+"""Seconds between looks at whether the processes are still there."""
+
+
+def side_by_side(jobs: Mapping[str, Job], report: Report) -> None:
+    """Run all jobs to their end; `report` hears all of them as one."""
+    context = multiprocessing.get_context("spawn")
+    told: Any = context.Queue()
+    running = {name: context.Process(target=_run, args=(name, job, told), daemon=True) for name, job in jobs.items()}
+    texts, shares = {name: f"{name}: begins" for name in jobs}, dict.fromkeys(jobs, 0.0)
+    for process in running.values():
+        process.start()
+    try:
+        while running:
+            try:
+                name, kind, text, share = told.get(timeout=LOOKED_AFTER)
+            except queue.Empty:
+                gone = [name for name, process in running.items() if process.exitcode is not None]
+                if gone and told.empty():
+                    raise CosetError(f"training of {gone[0]} ended without a word: was the memory enough?") from None
+                continue
+            if kind == "failed":
+                raise CosetError(f"training of {name} failed: {text}")
+            if kind == "ended":
+                running.pop(name).join()
+                texts.pop(name)
+            else:
+                texts[name] = text
+            shares[name] = share
+            report("; ".join(texts.values()), sum(shares.values()) / len(shares))
+    finally:
+        for process in running.values():
+            process.terminate()
+            process.join()
+
+
+def _run(name: str, job: Job, told: Any) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    try:
+        job(lambda text, share: told.put((name, "goes on", text, share)))
+    except Exception as error:
+        told.put((name, "failed", str(error) or repr(error), 0.0))
+    else:
+        told.put((name, "ended", "", 1.0))
+
 
 DEEP_FILE, SHALLOW_FILE = "deep_routing_encoder.pt", "shallow_routing_encoder.pt"
 

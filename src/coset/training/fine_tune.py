@@ -26,8 +26,7 @@ from torch.nn import functional
 from coset.identities.text_encoder import LONGEST, LONGEST_TABLE, WordPieces
 from coset.training.annotation import Key
 from coset.training.objects import TrainingSet, plain, variant
-from coset.training.steps import batches_of_like_length
-from coset.training.text_model import WIDTH, TextModel
+from coset.training.text_model import WIDTH, TextModel, batches_of_like_length
 from coset.training.written import INVENTED
 
 KEPT_AFTER = 200

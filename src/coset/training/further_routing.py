@@ -30,8 +30,8 @@ from coset.routing.ranking.model import (
 )
 from coset.routing.ranking.query_model import QUERY_FILE
 from coset.routing.schema_files import Key
+from coset.training.disguise import KINDS
 from coset.training.disguised_routing import HiddenPool, hidden_pool
-from coset.training.naming import KINDS
 from coset.training.ranking_stage import Example, RankingSettings, train_ranker
 from coset.training.routing_examples import Examples, Pool, RoutingCorpus, read_routing_corpus
 

@@ -31,7 +31,6 @@ from coset.routing.ranking.model import ENCODER_FILE, encoder_name
 from coset.routing.ranking.query_model import QueryModel, question_vectors
 from coset.training.corpora import Question, read_questions
 from coset.training.objects import TrainingSet, read_training_set
-from coset.training.query_figures import DemandQuality, demand_quality, meanings, prior_demand, prototype_use
 from coset.training.query_fit import (
     QuerySettings,
     Unfactorised,
@@ -40,7 +39,16 @@ from coset.training.query_fit import (
     place_prototypes,
     taught_demands,
 )
-from coset.training.query_targets import QuestionSet, home_of_question, read_targets
+from coset.training.query_targets import (
+    DemandQuality,
+    QuestionSet,
+    demand_quality,
+    home_of_question,
+    meanings,
+    prior_demand,
+    prototype_use,
+    read_targets,
+)
 
 __all__ = ["QuerySettings", "main", "readable", "train_queries"]
 Report = Callable[[str, float], None]

@@ -25,8 +25,7 @@ from coset.routing.ranking.schema_texts import column_text, table_text
 from coset.routing.schema_files import Key
 from coset.training.corpora import Question
 from coset.training.distil import apart, without_words
-from coset.training.steps import Pace, Report, learn_in_steps
-from coset.training.text_model import TextModel
+from coset.training.text_model import Pace, Report, TextModel, learn_in_steps
 
 LONGEST_QUESTION, LONGEST_OBJECT = 48, 40
 

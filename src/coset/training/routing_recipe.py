@@ -30,11 +30,11 @@ from coset.routing.ranking.ranker import Ranker
 from coset.routing.ranking.selection import SelectionSettings, kept_columns
 from coset.training.corpora import read_questions
 from coset.training.distil import DistilSettings
+from coset.training.model_card import routing_card
 from coset.training.objects import TrainingSet
 from coset.training.query_stage import QuerySettings, train_queries
 from coset.training.ranking_stage import Example, RankingSettings, train_ranker
 from coset.training.retrieval import FURTHER, RetrievalSettings
-from coset.training.routing_card import routing_card
 from coset.training.routing_examples import Examples, Pool, RoutingCorpus, read_routing_corpus
 
 Report = Callable[[str, float], None]
