@@ -16,7 +16,7 @@ from coset.errors import UserError
 from coset.evidence.written_sql import CONFIRMED
 from coset.state import EvidenceState
 from coset.state.documents import sql_uses, written_sql
-from coset.use_cases import runs
+from coset.use_cases import ask as runs
 from coset.use_cases.comprehend import QUERIES, SOURCES, Settings, comprehend
 from coset.use_cases.workspace import Workspace
 

@@ -21,8 +21,7 @@ from api.shop import SCRIPT, copy_of, write_shop
 from coset.answering.audit import Runs
 from coset.errors import CosetError, LimitReached, NotAllowed, UserError
 from coset.use_cases.cancellation import Cancellation, Cancelled
-from coset.use_cases.sessions import Sessions
-from coset.use_cases.workspace import StateGate
+from coset.use_cases.workspace import Sessions, StateGate
 
 
 def test_importing_coset_loads_no_library():

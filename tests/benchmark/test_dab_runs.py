@@ -24,7 +24,7 @@ from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.runner import Plan, Standing, run_attempts
 from coset.benchmark.systems import system_of
 from coset.errors import CosetError, UserError
-from coset.surfaces.command_line.bench_runs import dab
+from coset.surfaces.command_line.measuring import dab
 
 Start = Callable[..., Wire]
 QUICK = Retries(attempts=1, first_seconds=0.01)

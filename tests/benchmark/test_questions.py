@@ -17,7 +17,7 @@ from benchmark.conftest import asked, has_results, here
 from coset.benchmark.attempting import Outcome
 from coset.benchmark.own_questions import Tolerance, change, judge_rows, read_baseline, read_questions, write_baseline
 from coset.errors import UserError
-from coset.surfaces.command_line.bench_runs import questions
+from coset.surfaces.command_line.measuring import questions
 
 Start = Callable[..., Wire]
 FILE = """

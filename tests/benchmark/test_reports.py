@@ -240,7 +240,7 @@ def test_drawing_helpers():
 
 def test_every_bench_is_listed():
     from coset.benchmark.catalogue import benches
-    from coset.surfaces.command_line.bench import command
+    from coset.surfaces.command_line.measuring import bench_command as command
 
     installed = {bench.name for bench in benches() if bench.where == "installed"}
     assert set(command.commands) - {"list"} <= installed

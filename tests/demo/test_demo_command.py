@@ -83,7 +83,7 @@ def test_an_answer_that_is_not_true_is_told_and_ends_with_exit_code_1(
     from dataclasses import replace
 
     import coset.demo
-    from coset.surfaces.command_line.demo import command
+    from coset.surfaces.command_line.demo import demo_command as command
 
     wrong = tuple(replace(each, number=1.0) for each in truth(make_company(SEED, small=True))[2:3])
     monkeypatch.setattr(coset.demo, "truth", lambda company: wrong)

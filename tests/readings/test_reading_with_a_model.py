@@ -19,8 +19,7 @@ from coset.state.read_model import ReadModel
 from coset.state.readings import ReadingStore
 from coset.surfaces.command_line import coset
 from coset.use_cases.comprehend import EVIDENCE, Settings, Stage, Summary, ask_the_model, comprehend, read_names
-from coset.use_cases.model_reading import ReadWith
-from coset.use_cases.readings import hand_in_page, next_page
+from coset.use_cases.readings import ReadWith, hand_in_page, next_page
 
 STAGES = (*EVIDENCE[:-1], Stage("reading names", read_names), Stage("reading with a model", ask_the_model))
 GOOD = """\

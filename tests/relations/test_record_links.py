@@ -12,7 +12,7 @@ from coset.errors import UserError
 from coset.relations.links.clusters import Clustering, Pair, Standing
 from coset.relations.links.find import forbidden_by
 from coset.state.relations import SectionText
-from coset.use_cases.links import declare_link, explain, link_records
+from coset.use_cases.relations import declare_link, explain_links, link_records
 
 GIVEN = ("Anna", "Bruno", "Clara", "Dario", "Elena", "Felix", "Greta", "Hugo", "Irina", "Jonas")
 FAMILY = ("Maas", "Novak", "Olsen", "Petit", "Quist", "Rossi", "Sauer", "Tamm", "Urban", "Vidal")
@@ -104,7 +104,7 @@ def test_what_a_person_said_holds_and_nothing_is_linked_twice(company: Path):
     with coset.open(company) as environment:
         workspace = environment.workspace
         [entity] = [each.entity for each in environment.links() if "crm/accounts" in each.tables]
-        thing = explain(workspace, entity, "ACC00001X")[0]
+        thing = explain_links(workspace, entity, "ACC00001X")[0]
         assert {record.table for record in thing.records} == {"crm/accounts", "erp/customers"}
         assert any("customer_xref" in pair.evidence for pair in thing.followed)
         declare_link(workspace, "ACC00001X", "1001", same=False, entity=entity)
@@ -119,7 +119,7 @@ def test_what_a_person_said_holds_and_nothing_is_linked_twice(company: Path):
         declare_link(workspace, "ACC00001X", "1001", same=True, entity=entity)
         assert len([each for each in environment.said().links if each.records[0].key == "ACC00001X"]) == 1
         with pytest.raises(UserError, match="no record that was linked"):
-            explain(workspace, entity, "nothing")
+            explain_links(workspace, entity, "nothing")
 
 
 def test_a_pair_against_a_stronger_one_a_tax_number_or_a_person_is_not_followed():

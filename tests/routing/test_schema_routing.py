@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from coset.errors import UserError
 from coset.routing.schema_files import read_asked, read_schemas
-from coset.surfaces.command_line.bench import routing
+from coset.surfaces.command_line.measuring import routing
 
 
 def database(name: str, tables: dict[str, list[str]], keys: list[tuple[str, str, str, str]] = ()) -> dict:

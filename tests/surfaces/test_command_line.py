@@ -8,7 +8,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -176,7 +175,6 @@ def test_help_loads_no_database_library():
 
 
 def test_help_groups_the_commands_and_a_misspelt_one_gets_the_nearest(shop: Path):
-    import_module("coset.surfaces.command_line.map")  # A command named as a built-in function hides it in the package.
     answer = coset("--help", folder=shop)
     titles = ("Set up:", "Look:", "Ask:", "Correct:", "Serve:", "Measure:")
     assert [title for title in titles if title not in answer.stdout] == [] and "Others:" not in answer.stdout

@@ -13,7 +13,7 @@ import pytest
 from mcp.server.lowlevel.server import Server
 
 from coset.surfaces import http_server
-from coset.surfaces.listening import listen
+from coset.surfaces.http_server import listen
 from coset.surfaces.mcp.serving import make_application
 
 PATIENCE = 20.0

@@ -22,7 +22,7 @@ from api.server_processes import clean_environment
 from api.shop import INJECTION, copy_of, write_shop
 from coset.errors import UserError
 from coset.routing.views.cost import cost
-from coset.surfaces.mcp import guidance, outputs
+from coset.surfaces.mcp import messages, resources
 from coset.surfaces.mcp.server import definition, make_server
 from coset.surfaces.mcp.tools import TOOLS
 from coset.use_cases.ask import PROGRESS
@@ -66,7 +66,7 @@ def test_all_definitions_together_cost_less_than_2000_tokens():
     assert len(listed) == 12
     assert cost(json.dumps(listed, separators=(",", ":"))) < 2_000
     assert all(entry["outputSchema"]["properties"] and entry["description"] for entry in listed)
-    assert cost(guidance.INSTRUCTIONS) < 150
+    assert cost(resources.INSTRUCTIONS) < 150
 
 
 def test_teach_is_offered_only_where_it_may_write_and_a_wrong_model_is_told_at_once(
@@ -102,9 +102,11 @@ def test_a_large_result_does_not_flood_the_context(environment: coset.Environmen
     assert len(result.structured_content["rows"]) == 50 and result.structured_content["truncated"]
     assert "truncated" in text_of(result)
     result = called(environment, "sql", query="SELECT repeat('x', 5000) AS t FROM range(900)", rows=1000)
-    assert len(json.dumps(result.structured_content)) < outputs.LETTERS * 1.2 and result.structured_content["truncated"]
+    assert (
+        len(json.dumps(result.structured_content)) < messages.LETTERS * 1.2 and result.structured_content["truncated"]
+    )
     result = called(environment, "sql", query="SELECT repeat('x', 500000) AS t")
-    assert len(text_of(result)) < outputs.LETTERS and "characters)" in result.structured_content["rows"][0][0]
+    assert len(text_of(result)) < messages.LETTERS and "characters)" in result.structured_content["rows"][0][0]
 
 
 def test_values_that_json_cannot_hold_arrive_as_text(environment: coset.Environment):

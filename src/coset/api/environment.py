@@ -17,7 +17,8 @@ from coset.routing.search.recover import Recovered
 from coset.routing.views.budgets import DETAILS, RECOVERED
 from coset.session.worker_process import WorkerLimits
 from coset.state import EvidenceState, Note
-from coset.use_cases import corrections, evidence, queries, views
+from coset.use_cases import ask as asking
+from coset.use_cases import corrections, evidence
 from coset.use_cases.cancellation import Cancellation, Report, await_for, wait_for
 from coset.use_cases.corrections import Teaching
 from coset.use_cases.results import Answer, Rows, SqlResult, View, html_table
@@ -40,11 +41,10 @@ if TYPE_CHECKING:
     from coset.state.relations import LinkedEntity
     from coset.use_cases.ask import Reasoner
     from coset.use_cases.comprehend import Summary as Comprehension
-    from coset.use_cases.documents import DocumentSection
-    from coset.use_cases.links import Linked
-    from coset.use_cases.model_reading import ReadWith
-    from coset.use_cases.readings import CataloguePage
-    from coset.use_cases.review import Doubt, Status
+    from coset.use_cases.corrections import Doubt, Status
+    from coset.use_cases.evidence import DocumentSection
+    from coset.use_cases.readings import CataloguePage, ReadWith
+    from coset.use_cases.relations import Linked
 
 T = TypeVar("T")
 
@@ -146,35 +146,35 @@ class Environment:
 
         >>> print(environment.view("Which customers ordered most in March?"))
         """
-        return views.view(self.workspace, question, budget, directory=directory)
+        return evidence.view(self.workspace, question, budget, directory=directory)
 
     def explain(self, question: str, budget: int = DETAILS, *, directory: bool = True) -> Explanation:
         """The view of a question with how it came about: requirements, demand, anchors, scores, and what fell out.
 
         >>> environment.explain("Which customers ordered most?").anchors
         """
-        return views.explain(self.workspace, question, budget, directory=directory)
+        return evidence.explain(self.workspace, question, budget, directory=directory)
 
     def open_tables(self, names: Sequence[str], beside: View | None = None) -> View:
         """The details of tables that a directory lists, without what the view `beside` them shows already.
 
         >>> print(environment.open_tables(["crm.customers"]).details)
         """
-        return views.open_tables(self.workspace, names, beside)
+        return evidence.open_tables(self.workspace, names, beside)
 
     def recover(self, name: str, budget: int = RECOVERED) -> Recovered:
         """All that is known of one thing that a view names, or that it left out.
 
         >>> print(environment.recover("shop.orders.amount").text)
         """
-        return views.recover(self.workspace, name, budget)
+        return evidence.recover(self.workspace, name, budget)
 
     def search(self, words: str, budget: int = RECOVERED) -> Recovered:
         """What has these words in its name, its values or its text.
 
         >>> print(environment.search("invoice amount").text)
         """
-        return views.search(self.workspace, words, budget)
+        return evidence.search(self.workspace, words, budget)
 
     def show(self, name: str) -> dict[str, Any]:
         """All that is known of a source, table or column, by section, and how it is known.
@@ -219,7 +219,7 @@ class Environment:
 
         >>> [(each.name, each.rules) for each in environment.documents()]
         """
-        from coset.use_cases.documents import documents_of
+        from coset.use_cases.evidence import documents_of
 
         return documents_of(self.workspace)
 
@@ -228,7 +228,7 @@ class Environment:
 
         >>> environment.document("handbook.md")[0].rules
         """
-        from coset.use_cases.documents import sections_of
+        from coset.use_cases.evidence import sections_of
 
         return sections_of(self.workspace, name)
 
@@ -253,9 +253,9 @@ class Environment:
 
         >>> environment.links("customer").records[0].cluster
         """
-        from coset.use_cases import links
+        from coset.use_cases.relations import entities, links_of
 
-        return links.entities(self.workspace) if entity is None else links.links_of(self.workspace, entity)
+        return entities(self.workspace) if entity is None else links_of(self.workspace, entity)
 
     def code_lists(self, about: str | None = None) -> list[CodeList]:
         """Which rows of which table decode a column, and whether they still hold.
@@ -272,7 +272,7 @@ class Environment:
 
         >>> environment.status(look=False).tables
         """
-        from coset.use_cases.review import status
+        from coset.use_cases.corrections import status
 
         return status(self.workspace, look=look)
 
@@ -281,7 +281,7 @@ class Environment:
 
         >>> [(each.kind, each.about, each.says) for each in environment.review(limit=10)]
         """
-        from coset.use_cases.review import review
+        from coset.use_cases.corrections import review
 
         return review(self.workspace, limit)
 
@@ -314,7 +314,7 @@ class Environment:
         return await self.run_in_thread(lambda call: self._sql(call, text, max_rows, seconds), report)
 
     def _sql(self, call: Cancellation, text: str, max_rows: int | None, seconds: float | None) -> SqlResult:
-        return queries.sql(self.workspace, text, max_rows=max_rows, seconds=seconds, call=call)
+        return asking.sql(self.workspace, text, max_rows=max_rows, seconds=seconds, call=call)
 
     def check(self, sql: str, answer: Any = None, shape: PinnedShape | None = None) -> tuple[CheckResult, ...]:
         """What counting can tell of an answer and the statement behind it: rows lost or multiplied by a join, dirt that
@@ -322,7 +322,7 @@ class Environment:
 
         >>> [(each.name, each.outcome) for each in environment.check("SELECT count(*) FROM shop.orders")]
         """
-        return queries.check(self.workspace, sql, answer, shape)
+        return asking.check(self.workspace, sql, answer, shape)
 
     async def check_async(
         self, sql: str, answer: Any = None, shape: PinnedShape | None = None, *, report: Report | None = None
@@ -331,7 +331,7 @@ class Environment:
 
         >>> checks = await environment.check_async("SELECT count(*) FROM shop.orders")
         """
-        return await self.run_in_thread(lambda call: queries.check(self.workspace, sql, answer, shape, call), report)
+        return await self.run_in_thread(lambda call: asking.check(self.workspace, sql, answer, shape, call), report)
 
     # Questions
 
@@ -408,36 +408,28 @@ class Environment:
 
         >>> [(each.number, each.question, each.cost) for each in environment.runs(limit=5)]
         """
-        from coset.use_cases import runs
-
-        return runs.runs(self.workspace, limit)
+        return asking.runs(self.workspace, limit)
 
     def run(self, number: int) -> Run:
         """One run whole: view, records, every step, the answer and its checks.
 
         >>> environment.run(3).steps
         """
-        from coset.use_cases import runs
-
-        return runs.run(self.workspace, number)
+        return asking.run(self.workspace, number)
 
     def confirm(self, number: int, by: str | None = None) -> Question:
         """Keep that the answer of a run is right, with its statement, in the corrections file.
 
         >>> environment.confirm(3).sql
         """
-        from coset.use_cases import runs
-
-        return runs.confirm(self.workspace, number, by)
+        return asking.confirm(self.workspace, number, by)
 
     def replay(self, number: int) -> Replay:
         """Run the statements behind an answer again on today's data, without a model, and compare.
 
         >>> environment.replay(3).verdict
         """
-        from coset.use_cases import runs
-
-        return runs.replay(self.workspace, number)
+        return asking.replay(self.workspace, number)
 
     # Corrections
 

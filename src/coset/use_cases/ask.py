@@ -1,8 +1,8 @@
-"""A question in words, answered and kept as a run.
+"""Ask and query: a question in words answered and kept as a run, one SELECT, checks of an answer, and the runs.
 
-In: a question and how to answer it. Out: an `Answer`, with the number of its run. A language model answers where one is
+In: a question and how to answer it. Out: an `Answer` with the number of its run. A language model answers where one is
 set; the offline reasoner where none is, and where it is sure enough to save the model. The caller hears of every step
-and can call it off. How an answer comes about is the answering stage's affair.
+and can call it off.
 """
 
 from __future__ import annotations
@@ -13,16 +13,97 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from coset.answering.audit.replay import Replay
+from coset.answering.audit.replay import replay as replay_run
+from coset.answering.audit.runs import Run, Runs, RunSummary
+from coset.answering.audit.store import FILE_NAME
 from coset.answering.models.choices import DEFAULT_MODEL
 from coset.environment.configuration import Environment
+from coset.environment.corrections import Question, add_corrections, load_corrections
+from coset.errors import UserError
 from coset.use_cases.cancellation import Cancellation, Cancelled
-from coset.use_cases.results import Answer
+from coset.use_cases.results import Answer, SqlResult
 from coset.use_cases.workspace import Workspace
 
 if TYPE_CHECKING:
     from coset.answering.ask import AskOptions
     from coset.answering.audit import RunRecorder
+    from coset.answering.checks import CheckResult, PinnedShape
     from coset.answering.offline import Declined, OfflineAnswer
+
+
+def sql(
+    workspace: Workspace,
+    text: str,
+    *,
+    max_rows: int | None = None,
+    seconds: float | None = None,
+    call: Cancellation | None = None,
+) -> SqlResult:
+    """Run one read-only SELECT."""
+    with workspace.sessions.lent(call) as session:
+        return SqlResult.of(session.sql(text, max_rows=max_rows, seconds=seconds))
+
+
+def check(
+    workspace: Workspace, statement: str, answer: Any, shape: PinnedShape | None, call: Cancellation | None = None
+) -> tuple[CheckResult, ...]:
+    """Run the deterministic checks on a statement and its answer; None where the rows themselves are the answer."""
+    from coset.answering.checks import Proposal, run_checks
+
+    call = call or Cancellation()
+    with workspace.sessions.lent(call) as session, workspace.reading() as state:
+        call.tell("running the statement")
+        result = session.sql(statement)
+        call.tell("counting")
+        value = [list(row) for row in result.rows()] if answer is None else answer
+        return run_checks(Proposal(value, (statement,), shape, result), session, state)
+
+
+MOST = 50
+
+
+def runs(workspace: Workspace, limit: int = MOST) -> tuple[RunSummary, ...]:
+    """The newest first; none where no question was asked yet."""
+    folder = workspace.configuration.state_folder
+    return Runs(folder).summaries(limit) if (folder / FILE_NAME).exists() else ()
+
+
+def run(workspace: Workspace, number: int) -> Run:
+    """One run whole."""
+    return Runs(workspace.configuration.state_folder).run(number)
+
+
+def replay(workspace: Workspace, number: int, call: Cancellation | None = None) -> Replay:
+    """Run the statements behind an answer again, without a model, and compare."""
+    with workspace.sessions.lent(call) as session:
+        return replay_run(Runs(workspace.configuration.state_folder), number, session)
+
+
+def confirm(workspace: Workspace, number: int, by: str | None = None) -> Question:
+    """Keep that the answer of a run is right: its question and statement."""
+    found = run(workspace, number)
+    answer = found.answer or {}
+    statements = [str(each) for each in answer.get("sql") or ()]
+    if found.summary.status != "answered" or not statements:
+        raise UserError(f"run {number} has no answer out of a statement: there is nothing to confirm")
+    needs = tuple(str(each) for each in answer.get("references") or ())
+    return confirm_statement(workspace, found.summary.question, statements[-1], needs, by)
+
+
+def confirm_statement(
+    workspace: Workspace, question: str, statement: str, needs: tuple[str, ...] = (), by: str | None = None
+) -> Question:
+    """Keep that a statement answers a question, in the corrections file, instead of what was kept for the question
+    before. The next comprehension mines the statement like SQL that people wrote, and similar questions see it at
+    once."""
+    question = " ".join(question.split())
+    entry = Question(question=question, needs=needs, sql=statement, by=by, on=datetime.date.today())
+    known = load_corrections(workspace.configuration).questions
+    same = [each for each in known if each.question.casefold() == question.casefold()]
+    add_corrections(workspace.configuration, [entry], instead_of=same)
+    return entry
+
 
 Reasoner = Literal["model", "offline", "quick"]
 """model: a language model. offline: the built-in reasoner. quick: the built-in one, and a model where it declines."""

@@ -59,7 +59,7 @@ from coset.state.read_model import ReadModel
 from coset.state.relations import RelationRow
 from coset.state.rows import reference_of, table_of
 from coset.state.withdrawal import note_withdrawal, rewrite_without_withdrawn
-from coset.use_cases.model_reading import ModelReadingSummary, ReadWith, read_with_model
+from coset.use_cases.readings import ModelReadingSummary, ReadWith, read_with_model
 
 Progress = Callable[[int, int, str], None]
 """Called as work is done: tables done, tables in all, what was just finished. A stage that does not count its work says

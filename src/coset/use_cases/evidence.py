@@ -1,34 +1,99 @@
-"""What the evidence state holds: sources, joins, roles, dirt, and all that is known of one thing.
+"""What the evidence state holds: sources, tables, joins, roles, quality, documents, one thing whole, and views of it.
 
-In: a workspace, and names as people write them. Out: rows, or one description. Nothing is computed anew.
+In: a workspace, and names or questions as people write them. Out: rows, a description, or a view within a budget of
+tokens. No language model is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from coset.errors import CosetError, UserError
-from coset.identities.explain import explain, realised_identities
+from coset.identities.explain import explain as explain_roles
+from coset.identities.explain import realised_identities
 from coset.identities.inventory import Inventory, load_inventory
 from coset.identities.store import IdentityStore
 from coset.routing.objects.data_as_text import runnable
 from coset.routing.objects.facts import RelationFacts
 from coset.routing.objects.objects_of_state import StateObjects
+from coset.routing.search.recover import Recovered
+from coset.routing.views.budgets import DETAILS, RECOVERED
 from coset.routing.views.details import Width, view_relation
 from coset.routing.views.parts import ViewParts
 from coset.sql_text import identifier
 from coset.state import EvidenceState
 from coset.state import memberships as stored
+from coset.state.documents import DocumentSummary, RuleRow, document_counts, mentioned, rules_of, sections
 from coset.state.listings import everything_about, joins_of, quality_of
 from coset.state.names import resolve
 from coset.state.read_model import ReadModel
 from coset.state.tables import ColumnRow, table_overviews
-from coset.use_cases.results import Rows
+from coset.use_cases.results import Rows, View
 from coset.use_cases.workspace import Workspace
+
+if TYPE_CHECKING:
+    from coset.routing.views.explanation import Explanation
+
+
+ANY_QUESTION = "what is there"
+"""The directory is the same whatever is asked."""
+
+
+@dataclass(frozen=True)
+class DocumentSection:
+    reference: str
+    title: str
+    text: str
+    status: str
+    superseded_by: str | None
+    rules: tuple[RuleRow, ...]
+    mentions: tuple[tuple[str, str], ...]
+    """What it names: reference, and the words."""
+
+
+def documents_of(workspace: Workspace) -> tuple[DocumentSummary, ...]:
+    with workspace.reading() as state:
+        return tuple(document_counts(state))
+
+
+def sections_of(workspace: Workspace, document: str) -> tuple[DocumentSection, ...]:
+    """The sections of a document in their order. Raises `UserError` for one that is not there."""
+    with workspace.reading() as state:
+        rows, rules = sections(state, [document]), rules_of(state, document)
+        mentions = mentioned(state, document)
+    if not rows:
+        names = ", ".join(each.name for each in documents_of(workspace)[:5])
+        raise UserError(f"there is no document '{document}'" + (f": there are {names}" if names else ""))
+    return tuple(
+        DocumentSection(
+            row.reference, " / ".join(row.title_path), row.text, row.status, row.superseded_by,
+            tuple(each for each in rules if each.section_reference == row.reference),
+            tuple((target, words) for section, target, words in mentions if section == row.reference),
+        )
+        for row in rows
+    )  # fmt: skip
+
+
+def document_of(workspace: Workspace, document: str) -> str:
+    """A document as text, its sections with their titles; what no longer holds is marked."""
+    lines = []
+    for section in sections_of(workspace, document):
+        mark = "" if section.status == "current" else f" ({section.status})"
+        lines += [f"# {section.title}{mark}" if section.title else mark.strip(), section.text, ""]
+    return "\n".join(line for line in lines if line is not None)
+
+
+def directory_of(workspace: Workspace) -> str:
+    """What every view begins with: what was written of the data, general rules, and a line for each table."""
+    from coset.routing.views.text import prefix_text
+
+    with workspace.routed() as router:
+        return prefix_text(router.view(ANY_QUESTION))
+
 
 RELATION_SCHEMA = pa.schema(
     [("reference", pa.string()), ("left", pa.string()), ("right", pa.string()), ("condition", pa.string()),
@@ -49,7 +114,7 @@ def show(workspace: Workspace, name: str) -> dict[str, Any]:
         reference = reference_of(objects, name)
     with workspace.reading() as state:
         known = everything_about(state, reference)
-        roles = explain(state, reference, load_inventory(workspace.configuration.identities_file))
+        roles = explain_roles(state, reference, load_inventory(workspace.configuration.identities_file))
     for coordinate, role in roles.items():
         known[f"role: {coordinate}"] = role
     return known
@@ -266,3 +331,60 @@ def sql_names(workspace: Workspace) -> dict[str, Any]:
             place = place.setdefault(table.schema, {})
         place[table.family.relation if table.family else table.name] = names.get(table.reference, [])
     return found
+
+
+__all__ = ["DETAILS", "RECOVERED", "explain", "open_tables", "recover", "recover_or_search", "search", "view"]
+
+
+def view(workspace: Workspace, question: str, budget: int = DETAILS, *, directory: bool = True) -> View:
+    """The directory, and the tables, columns, joins and values that answer a question."""
+    with workspace.routed() as router:
+        return View(router.view(question, budget, directory=directory))
+
+
+def explain(workspace: Workspace, question: str, budget: int = DETAILS, *, directory: bool = True) -> Explanation:
+    """The view with how it came about: requirements, demand, anchors, scores, and what fell out."""
+    with workspace.routed() as router:
+        return router.explain(question, budget, directory=directory)
+
+
+def open_tables(workspace: Workspace, names: Sequence[str], beside: View | None = None) -> View:
+    """The details of tables that a directory lists, without what the view beside them shows already. Raises `UserError`
+    with the nearest names where none of them is there."""
+    with workspace.routed() as router:
+        found = router.opened(names, beside=beside.evidence if beside else None)
+    if not found.tables and not found.passages and beside is None:
+        with workspace.objects() as objects:
+            for name in names:
+                reference_of(objects, name)
+    return View(found)
+
+
+def recover(workspace: Workspace, name: str, budget: int = RECOVERED) -> Recovered:
+    """All that is known of one thing that a view names, or that it left out."""
+    from coset.routing.search.recover import recover as recovered
+
+    with workspace.objects() as objects:
+        try:
+            return recovered(objects, reference_of(objects, name), budget)
+        except UserError as mistake:
+            try:  # Joins and documents have references of their own.
+                return recovered(objects, name, budget)
+            except UserError:
+                raise mistake from None
+
+
+def search(workspace: Workspace, words: str, budget: int = RECOVERED) -> Recovered:
+    """What has these words in its name, its values or its text."""
+    from coset.routing.search.search import search as searched
+
+    with workspace.objects() as objects:
+        return searched(objects, words, budget)
+
+
+def recover_or_search(workspace: Workspace, what: str, budget: int = RECOVERED) -> Recovered:
+    """What is known of a name; where nothing is called so, what has these words."""
+    try:
+        return recover(workspace, what, budget)
+    except UserError:
+        return search(workspace, what, budget)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coset.surfaces.web.chart import chart_of
+from coset.surfaces.web.results import chart_of
 
 DAYS = [datetime.date(2026, month, 1) for month in range(1, 7)]
 

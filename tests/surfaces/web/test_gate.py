@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 
 from coset.errors import UserError
 from coset.surfaces.command_line import COMMANDS
-from coset.surfaces.command_line import ui as ui_command
-from coset.surfaces.listening import check_exposure
+from coset.surfaces.command_line.serving import ui_command
+from coset.surfaces.http_server import check_exposure
 from surfaces.web.conftest import ADDRESS, open_client
 
 TOKEN = "a-token-of-some-length"
@@ -107,7 +107,7 @@ def test_beyond_this_machine_a_token_is_asked_for(company: Path):
 
 
 def test_it_does_not_listen_beyond_this_machine_without_a_token():
-    from coset.surfaces.web.serving import TOKEN_VARIABLE
+    from coset.surfaces.web.application import TOKEN_VARIABLE
 
     for host in ("0.0.0.0", "192.168.1.5", "::"):
         with pytest.raises(UserError, match=TOKEN_VARIABLE):
@@ -122,11 +122,11 @@ def test_a_missing_part_is_named_with_the_command_that_installs_it(monkeypatch: 
     for name in [name for name in sys.modules if name.startswith(loaded)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    answer = CliRunner().invoke(ui_command.command, ["-e", str(company)])
+    answer = CliRunner().invoke(ui_command, ["-e", str(company)])
     assert "pip install 'coset[ui]'" in str(answer.exception)
     assert "ui" in COMMANDS
 
 
 def test_a_folder_of_reports_that_is_none_is_a_mistake(company: Path):
-    answer = CliRunner().invoke(ui_command.command, ["-e", str(company), "--reports", str(company / "nowhere")])
+    answer = CliRunner().invoke(ui_command, ["-e", str(company), "--reports", str(company / "nowhere")])
     assert isinstance(answer.exception, UserError)

@@ -1,4 +1,4 @@
-"""The `coset` command. One module per command, loaded when it is called, so that `coset --help` stays quick."""
+"""The `coset` command. One module per group of commands, loaded only when one of them is called."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from coset import __version__
 from coset.errors import CosetError, UserError
 from coset.surfaces.command_line.output import show_error, want_json
 
-# command -> (module, one line for the overview). The module has a click command of the same name.
+# command -> (module, one line for the overview). The module defines it as NAME_command.
 COMMANDS = {
-    "init": ("init", "Write coset.yaml from name=location arguments and check every connection."),
-    "sources": ("sources", "List the sources with their tables, rows and sizes, and what is unreachable."),
-    "comprehend": ("comprehend", "Read the environment and build its evidence state; later, only what changed."),
-    "status": ("status", "What is there, what is stale, what needs a person."),
-    "show": ("show", "All that is known of a source, table or column, and why."),
-    "copies": ("copies", "The tables that are copies of others: backups, loads, archives, trials."),
-    "readings": ("readings", "What tables and columns are, in plain words, and who says so."),
-    "relations": ("relations", "The joins that were found, with their expressions and match rates."),
-    "links": ("links", "Records of several tables that are one thing, and why."),
-    "join": ("join", "Say that two columns join, or that they do not."),
-    "identities": ("identities", "The roles that columns play across sources, with their fibers and competitors."),
-    "teach": ("teach", "Say which role a table or column plays, or does not; look-alikes follow."),
-    "labelers": ("labelers", "Who speaks for and against roles, how often, and how far each is trusted."),
-    "map": ("map", "Draw the environment's columns and prototypes as a picture."),
-    "diagnostics": ("diagnostics", "The dirt that was seen, and the expressions that clean it."),
-    "note": ("note", "Say something about a table or column that wins over what was inferred."),
-    "view": ("view", "What a question gets to see of the environment, within a budget of tokens."),
-    "recover": ("recover", "Evidence that a view left out, by its reference or by words."),
-    "sql": ("sql", "Run one read-only SELECT across all sources."),
-    "ask": ("ask", "Answer a question in words, with the queries behind the answer."),
+    "init": ("setting_up", "Write coset.yaml from name=location arguments and check every connection."),
+    "sources": ("setting_up", "List the sources with their tables, rows and sizes, and what is unreachable."),
+    "comprehend": ("comprehending", "Read the environment and build its evidence state; later, only what changed."),
+    "status": ("comprehending", "What is there, what is stale, what needs a person."),
+    "show": ("looking", "All that is known of a source, table or column, and why."),
+    "copies": ("joining", "The tables that are copies of others: backups, loads, archives, trials."),
+    "readings": ("meanings", "What tables and columns are, in plain words, and who says so."),
+    "relations": ("joining", "The joins that were found, with their expressions and match rates."),
+    "links": ("joining", "Records of several tables that are one thing, and why."),
+    "join": ("joining", "Say that two columns join, or that they do not."),
+    "identities": ("meanings", "The roles that columns play across sources, with their fibers and competitors."),
+    "teach": ("meanings", "Say which role a table or column plays, or does not; look-alikes follow."),
+    "labelers": ("meanings", "Who speaks for and against roles, how often, and how far each is trusted."),
+    "map": ("looking", "Draw the environment's columns and prototypes as a picture."),
+    "diagnostics": ("looking", "The dirt that was seen, and the expressions that clean it."),
+    "note": ("meanings", "Say something about a table or column that wins over what was inferred."),
+    "view": ("looking", "What a question gets to see of the environment, within a budget of tokens."),
+    "recover": ("looking", "Evidence that a view left out, by its reference or by words."),
+    "sql": ("asking", "Run one read-only SELECT across all sources."),
+    "ask": ("asking", "Answer a question in words, with the queries behind the answer."),
     "runs": ("runs", "The questions that were asked, with how each ended and what it cost."),
-    "run": ("run", "One run as a readable trace, or replayed on today's data without a model."),
-    "mcp": ("mcp", "Serve the environment to agents that speak the Model Context Protocol."),
-    "ui": ("ui", "The environment as a web page on this machine: look, question, correct."),
-    "calc": ("calc", "Work out an expression: arithmetic, statistics, dates, sets."),
+    "run": ("runs", "One run as a readable trace, or replayed on today's data without a model."),
+    "mcp": ("serving", "Serve the environment to agents that speak the Model Context Protocol."),
+    "ui": ("serving", "The environment as a web page on this machine: look, question, correct."),
+    "calc": ("asking", "Work out an expression: arithmetic, statistics, dates, sets."),
     "train": ("train", "Train the weights from corpora (needs the [training] extra)."),
-    "bench": ("bench", "Run coset on benchmark tasks and write its answers."),
-    "completion": ("completion", "Print the script that completes commands and options in your shell."),
+    "bench": ("measuring", "Run coset on benchmark tasks and write its answers."),
+    "completion": ("serving", "Print the script that completes commands and options in your shell."),
     "demo": ("demo", "Make a small company in a folder, comprehend it, and answer five questions about it."),
 }
 
@@ -82,13 +82,13 @@ class LazyCommands(click.Group):
         from coset.environment.leftovers import end_on_signals
 
         end_on_signals()  # Here, since it loads libraries that the overview does not need.
-        command: click.Command = import_module(f"{__name__}.{COMMANDS[name][0]}").command
+        command: click.Command = getattr(import_module(f"{__name__}.{COMMANDS[name][0]}"), f"{name}_command")
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         grouped = {name for names in GROUPS.values() for name in names}
         others = tuple(name for name in COMMANDS if name not in grouped)
-        width = max(len(name) for name in COMMANDS)  # Once loaded, the command `map` hides the built-in function here.
+        width = max(len(name) for name in COMMANDS)
         for title, names in (*GROUPS.items(), ("Others", others)):
             if names:
                 with formatter.section(title):

@@ -21,7 +21,7 @@ from coset.errors import MissingDependency
 @click.option("--begin-with", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
               help="Trained weights whose encoders of columns and tables learn further.")  # fmt: skip
 @click.option("--ablations", is_flag=True, help="Also measure what each part is worth: takes longer.")
-def command(corpus: Path, out: Path, seed: int, thorough: bool, begin_with: Path | None, ablations: bool) -> None:
+def train_command(corpus: Path, out: Path, seed: int, thorough: bool, begin_with: Path | None, ablations: bool) -> None:
     """Train the weights from scratch: the text encoders, encoder and prior of each coordinate, then routing.
 
     Takes about 45 minutes on two cores. Needs the [training] extra. Is deterministic under its seed, goes on from what

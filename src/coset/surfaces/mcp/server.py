@@ -1,25 +1,107 @@
-"""The server's handlers, put together: what a client may list, call and read.
+"""The MCP server's handlers: list and call tools, list and read resources, give the prompt.
 
 In: an open environment. Out: a `Server` of the `mcp` library, ready for any transport. Holds no state of its own, so
-that any number of clients can share it.
+that any number of clients can share it. A tool that fails gives an error result in one sentence, never a traceback.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
+from pydantic import ValidationError
 
 from coset import __version__
+from coset.answering.agent.tools import told
+from coset.answering.quoting import one_line
 from coset.api.environment import Environment
 from coset.errors import CosetError, UserError
-from coset.surfaces.mcp import guidance, resources
-from coset.surfaces.mcp.arguments import input_schema, output_schema
-from coset.surfaces.mcp.calling import call_tool
+from coset.surfaces.mcp import resources
+from coset.surfaces.mcp.messages import input_schema, output_schema
 from coset.surfaces.mcp.tools import Tool, offered
+from coset.use_cases.cancellation import Progress, Report
+
+SILENCE = 2.0
+"""After so many seconds without news a client is told that the call still runs."""
+LEAST_APART = 0.1
+log = logging.getLogger(__name__)
+
+
+async def call_tool(
+    environment: Environment,
+    tools: Mapping[str, Tool],
+    name: str,
+    arguments: Mapping[str, Any] | None,
+    session: ServerSession,
+) -> CallToolResult:
+    """Carry out a call. Raises `MCPError` for a tool that is not there; every other failure is a result."""
+    tool = tools.get(name)
+    if tool is None:
+        raise MCPError(INVALID_PARAMS, f"there is no tool '{one_line(name, 60)}': use {', '.join(tools)}")
+    try:
+        asked = tool.arguments.model_validate(arguments or {})
+    except ValidationError as error:
+        return _failed(_wrong_arguments(tool, error))
+    try:
+        async with telling(session, tool.name) as report:
+            output = await tool.run(environment, asked, report)
+    except CosetError as error:
+        return _failed(told(error))
+    except Exception as error:
+        if os.environ.get("COSET_TRACEBACK"):
+            log.exception("the tool %s failed", tool.name)
+        return _failed(f"unexpected {type(error).__name__} in {tool.name}: a fault of coset's, not of the call")
+    return CallToolResult(
+        content=[TextContent(type="text", text=output.to_text())], structured_content=output.model_dump(mode="json")
+    )
+
+
+@contextlib.asynccontextmanager
+async def telling(session: ServerSession, name: str) -> AsyncIterator[Report]:
+    """Sends what the work reports to the client, where it asked for that; progress is told in seconds, which grow."""
+    news: asyncio.Queue[Progress] = asyncio.Queue()
+    forwarding = asyncio.create_task(_forward(session, name, news))
+    try:
+        yield news.put_nowait
+    finally:
+        forwarding.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await forwarding
+
+
+async def _forward(session: ServerSession, name: str, news: asyncio.Queue[Progress]) -> None:
+    started = time.monotonic()
+    while True:
+        try:
+            message = (await asyncio.wait_for(news.get(), SILENCE)).message
+            while not news.empty():  # Only the newest counts.
+                message = news.get_nowait().message
+        except TimeoutError:
+            message = f"{name} is still running"
+        with contextlib.suppress(Exception):  # A client that does not listen any more is no reason to fail.
+            await session.report_progress(round(time.monotonic() - started, 3), None, one_line(message, 200))
+        await asyncio.sleep(LEAST_APART)
+
+
+def _wrong_arguments(tool: Tool, error: ValidationError) -> str:
+    wrong = "; ".join(f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()[:3])
+    return f"wrong arguments: {one_line(wrong, 300)}. {tool.name} takes {', '.join(tool.arguments.model_fields)}"
+
+
+def _failed(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+
 
 Context = ServerRequestContext[Any, Any]
 
@@ -67,27 +149,27 @@ def make_server(environment: Environment, *, read_only: bool = False) -> Server[
     async def list_prompts(context: Context, asked: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         question = types.PromptArgument(name="question", description="The question, in plain words.", required=True)
         prompt = types.Prompt(
-            name=guidance.PROMPT_NAME, title=guidance.PROMPT_TITLE, description=guidance.PROMPT_DESCRIPTION,
+            name=resources.PROMPT_NAME, title=resources.PROMPT_TITLE, description=resources.PROMPT_DESCRIPTION,
             arguments=[question],
         )  # fmt: skip
         return types.ListPromptsResult(prompts=[prompt])
 
     async def get_prompt(context: Context, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
         question = (asked.arguments or {}).get("question", "").strip()
-        if asked.name != guidance.PROMPT_NAME:
-            raise MCPError(types.INVALID_PARAMS, f"there is no such prompt: there is {guidance.PROMPT_NAME}")
+        if asked.name != resources.PROMPT_NAME:
+            raise MCPError(types.INVALID_PARAMS, f"there is no such prompt: there is {resources.PROMPT_NAME}")
         if not question:
-            raise MCPError(types.INVALID_PARAMS, f"{guidance.PROMPT_NAME} needs the argument 'question'")
-        said = types.TextContent(type="text", text=guidance.prompt_text(question))
+            raise MCPError(types.INVALID_PARAMS, f"{resources.PROMPT_NAME} needs the argument 'question'")
+        said = types.TextContent(type="text", text=resources.prompt_text(question))
         return types.GetPromptResult(
-            description=guidance.PROMPT_DESCRIPTION, messages=[types.PromptMessage(role="user", content=said)]
+            description=resources.PROMPT_DESCRIPTION, messages=[types.PromptMessage(role="user", content=said)]
         )
 
     return Server(
         "coset",
         version=__version__,
         title="coset",
-        instructions=guidance.INSTRUCTIONS,
+        instructions=resources.INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call,
         on_list_resources=list_resources,

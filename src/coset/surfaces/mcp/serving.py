@@ -23,8 +23,8 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from coset.api.environment import Environment
-from coset.surfaces.listening import LOOPBACK_NAMES, in_address, is_loopback, listen
-from coset.surfaces.listening import check_exposure as check_exposure_of
+from coset.surfaces.http_server import LOOPBACK_NAMES, in_address, is_loopback, listen
+from coset.surfaces.http_server import check_exposure as check_exposure_of
 from coset.surfaces.mcp.server import make_server
 
 if TYPE_CHECKING:

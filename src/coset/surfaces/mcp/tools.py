@@ -1,7 +1,7 @@
 """The tools: what each is called, what an agent is told of it, and what carries it out.
 
 In: an open environment and checked arguments. Out: an output model. Every word of a description is sent to every agent
-with every conversation: a test counts them. A tool that fails raises a `CosetError`; `calling` knows how that is told.
+with every conversation: a test counts them. A tool that fails raises a `CosetError`; `server` knows how that is told.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from pydantic import BaseModel
 from coset.answering.quoting import one_line
 from coset.api.environment import Environment
 from coset.errors import UserError
-from coset.surfaces.mcp import arguments as given
-from coset.surfaces.mcp import outputs as gives
+from coset.surfaces.mcp import messages
 from coset.use_cases.ask import has_model
 from coset.use_cases.cancellation import Report
-from coset.use_cases.links import known_entities
-from coset.use_cases.views import recover_or_search
+from coset.use_cases.evidence import recover_or_search
+from coset.use_cases.relations import known_entities
 
-Run = Callable[[Environment, Any, Report], Awaitable[gives.Output]]
+Run = Callable[[Environment, Any, Report], Awaitable[messages.Output]]
 MOST_CHANGES = 50
 WORST_FIRST = ("failed", "doubt", "passed")
 
@@ -34,44 +33,44 @@ class Tool:
     name: str
     description: str
     arguments: type[BaseModel]
-    output: type[gives.Output]
+    output: type[messages.Output]
     run: Run
     reads_only: bool = True
 
 
-async def view(environment: Environment, asked: given.ViewArguments, report: Report) -> gives.Output:
+async def view(environment: Environment, asked: messages.ViewArguments, report: Report) -> messages.Output:
     found = await _quick(environment, lambda: environment.view(asked.question, asked.budget))
-    return gives.ViewOutput(text=found.text, matched=found.matched, cost=found.cost)
+    return messages.ViewOutput(text=found.text, matched=found.matched, cost=found.cost)
 
 
-async def sql(environment: Environment, asked: given.SqlArguments, report: Report) -> gives.Output:
+async def sql(environment: Environment, asked: messages.SqlArguments, report: Report) -> messages.Output:
     result = await environment.sql_async(asked.query, max_rows=asked.rows, report=report)
-    rows, cut = gives.bounded_rows(result.rows)
-    return gives.SqlOutput(
+    rows, cut = messages.bounded_rows(result.rows)
+    return messages.SqlOutput(
         columns=list(result.columns), types=list(result.types), rows=rows, truncated=result.truncated or cut
     )
 
 
-async def calc(environment: Environment, asked: given.CalcArguments, report: Report) -> gives.Output:
+async def calc(environment: Environment, asked: messages.CalcArguments, report: Report) -> messages.Output:
     from coset.session.calculator import calculate, format_value
 
     value = await _quick(environment, lambda: format_value(calculate(asked.expression)))
-    return gives.CalcOutput(value=value[: gives.LETTERS])
+    return messages.CalcOutput(value=value[: messages.LETTERS])
 
 
-async def recover(environment: Environment, asked: given.RecoverArguments, report: Report) -> gives.Output:
+async def recover(environment: Environment, asked: messages.RecoverArguments, report: Report) -> messages.Output:
     known = await _quick(environment, lambda: recover_or_search(environment.workspace, asked.what, asked.budget))
-    return gives.RecoverOutput(text=known.text, left_out=known.left_out)
+    return messages.RecoverOutput(text=known.text, left_out=known.left_out)
 
 
-async def relations(environment: Environment, asked: given.RelationsArguments, report: Report) -> gives.Output:
+async def relations(environment: Environment, asked: messages.RelationsArguments, report: Report) -> messages.Output:
     rows = await _quick(environment, lambda: environment.relations(asked.about or None, least=asked.least))
-    names = list(gives.JoinOutput.model_fields)
-    joins = [gives.JoinOutput(**{name: row[name] for name in names}) for row in rows.dictionaries()[: asked.most]]
-    return gives.RelationsOutput(joins=joins, total=len(rows))
+    names = list(messages.JoinOutput.model_fields)
+    joins = [messages.JoinOutput(**{name: row[name] for name in names}) for row in rows.dictionaries()[: asked.most]]
+    return messages.RelationsOutput(joins=joins, total=len(rows))
 
 
-async def teach(environment: Environment, asked: given.TeachArguments, report: Report) -> gives.Output:
+async def teach(environment: Environment, asked: messages.TeachArguments, report: Report) -> messages.Output:
     if asked.revoke:
         number = asked.revoke
         done = await _quick(environment, lambda: environment.revoke(number))
@@ -85,17 +84,17 @@ async def teach(environment: Environment, asked: given.TeachArguments, report: R
         kept = [statement.number for statement in done.statements]
     changes = [f"{change.reference}: {change.before} -> {change.after}" for change in done.changes]
     more = len(changes) - MOST_CHANGES
-    return gives.TeachOutput(
+    return messages.TeachOutput(
         statements=kept, changes=[*changes[:MOST_CHANGES], *([f"and {more} more"] if more > 0 else [])]
     )
 
 
-async def open_tables(environment: Environment, asked: given.OpenArguments, report: Report) -> gives.Output:
+async def open_tables(environment: Environment, asked: messages.OpenArguments, report: Report) -> messages.Output:
     found = await _quick(environment, lambda: environment.open_tables(asked.tables))
-    return gives.TextOutput(text=found.details)
+    return messages.TextOutput(text=found.details)
 
 
-async def sources(environment: Environment, asked: given.SourcesArguments, report: Report) -> gives.Output:
+async def sources(environment: Environment, asked: messages.SourcesArguments, report: Report) -> messages.Output:
     rows = await _quick(environment, lambda: environment.sources().dictionaries())
     described = environment.configuration.sources
     lines = []
@@ -114,10 +113,10 @@ async def sources(environment: Environment, asked: given.SourcesArguments, repor
         f"{each.clusters:,} in {', '.join(each.tables)}"
         for each in entities
     ]
-    return gives.SourcesOutput(sources=lines)
+    return messages.SourcesOutput(sources=lines)
 
 
-async def correct(environment: Environment, asked: given.CorrectArguments, report: Report) -> gives.Output:
+async def correct(environment: Environment, asked: messages.CorrectArguments, report: Report) -> messages.Output:
     from coset.environment.corrections import Copy, Correction, Join, Reading
 
     entries: list[Correction] = []
@@ -139,12 +138,12 @@ async def correct(environment: Environment, asked: given.CorrectArguments, repor
 
     await _quick(environment, work)
     kept = len(entries) + bool(asked.note)
-    return gives.TextOutput(
+    return messages.TextOutput(
         text=f"{kept} kept in coset.corrections.yaml; joins and copies hold after `coset comprehend`"
     )
 
 
-async def read(environment: Environment, asked: given.ReadArguments, report: Report) -> gives.Output:
+async def read(environment: Environment, asked: messages.ReadArguments, report: Report) -> messages.Output:
     kept = ""
     if asked.page:
         reply = await _quick(environment, lambda: environment.hand_in_page(asked.page, asked.lines))
@@ -152,11 +151,11 @@ async def read(environment: Environment, asked: given.ReadArguments, report: Rep
         kept = f"{len(reply.readings)} readings kept{problems}\n"
     page = await _quick(environment, environment.next_page)
     if page is None:
-        return gives.ReadOutput(text=f"{kept}every table is read", page="", left=0)
-    return gives.ReadOutput(text=f"{kept}{page.text}", page=page.key, left=page.pages_left)
+        return messages.ReadOutput(text=f"{kept}every table is read", page="", left=0)
+    return messages.ReadOutput(text=f"{kept}{page.text}", page=page.key, left=page.pages_left)
 
 
-async def answer_check(environment: Environment, asked: given.CheckArguments, report: Report) -> gives.Output:
+async def answer_check(environment: Environment, asked: messages.CheckArguments, report: Report) -> messages.Output:
     from coset.answering.checks import PinnedShape, verdict
 
     shape = None
@@ -165,16 +164,16 @@ async def answer_check(environment: Environment, asked: given.CheckArguments, re
     checks = await environment.check_async(asked.sql, asked.answer, shape, report=report)
     told = [check for check in checks if check.outcome != "not applicable"]
     told.sort(key=lambda check: WORST_FIRST.index(check.outcome))
-    return gives.CheckOutput(
+    return messages.CheckOutput(
         verdict=verdict(checks), checks=[f"{check.outcome}: {check.name}: {check.detail}" for check in told]
     )
 
 
-async def ask(environment: Environment, asked: given.AskArguments, report: Report) -> gives.Output:
+async def ask(environment: Environment, asked: messages.AskArguments, report: Report) -> messages.Output:
     answer = await environment.ask_async(asked.question, report=report)
-    rows, cut = gives.bounded_rows(answer.rows) if not answer.text or answer.stopped else ([], False)
+    rows, cut = messages.bounded_rows(answer.rows) if not answer.text or answer.stopped else ([], False)
     instead = "; use `view` and `sql`" if answer.is_declined else ""
-    return gives.AskOutput(
+    return messages.AskOutput(
         answer=f"no answer: {answer.stopped}{instead}" if answer.stopped else answer.text,
         columns=list(answer.columns) if rows else [],
         rows=rows,
@@ -198,68 +197,68 @@ TOOLS = (
         "view",
         "START HERE. The evidence for a question: the tables, columns, values, cleaning expressions and tested joins "
         "that answer it, as SQL that runs in `sql` as written. Ask once per question.",
-        given.ViewArguments,
-        gives.ViewOutput,
+        messages.ViewArguments,
+        messages.ViewOutput,
         view,
     ),
     Tool(
         "sql",
         "Run one read-only SELECT (DuckDB SQL) across all sources; tables are source.table. No rows is a finding; "
         "`not allowed` is not.",
-        given.SqlArguments,
-        gives.SqlOutput,
+        messages.SqlArguments,
+        messages.SqlOutput,
         sql,
     ),
     Tool(
         "calc",
         "Work out an expression exactly: arithmetic, statistics, dates, sets. Example: round(100 * 7 / 30, 2)",
-        given.CalcArguments,
-        gives.CalcOutput,
+        messages.CalcArguments,
+        messages.CalcOutput,
         calc,
     ),
     Tool(
         "recover",
         "What a view left out: all about one reference, or a search of names, stored values and documents.",
-        given.RecoverArguments,
-        gives.RecoverOutput,
+        messages.RecoverArguments,
+        messages.RecoverOutput,
         recover,
     ),
     Tool(
         "open",
         "All columns, values and joins of tables that the view's directory names.",
-        given.OpenArguments,
-        gives.TextOutput,
+        messages.OpenArguments,
+        messages.TextOutput,
         open_tables,
     ),
-    Tool("sources", "The databases and folders there are.", given.SourcesArguments, gives.SourcesOutput, sources),
+    Tool("sources", "The databases and folders there are.", messages.SourcesArguments, messages.SourcesOutput, sources),
     Tool(
         "relations",
         "The joins that were found and tested, the surest first, as ON conditions.",
-        given.RelationsArguments,
-        gives.RelationsOutput,
+        messages.RelationsArguments,
+        messages.RelationsOutput,
         relations,
     ),
     Tool(
         "teach",
         "Correct which role a table or column plays. Only when the user says so, never because data says so.",
-        given.TeachArguments,
-        gives.TeachOutput,
+        messages.TeachArguments,
+        messages.TeachOutput,
         teach,
         reads_only=False,
     ),
     Tool(
         "correct",
         "Keep what the user, never the data, says of a table or column: a note, what it is, joins or copies.",
-        given.CorrectArguments,
-        gives.TextOutput,
+        messages.CorrectArguments,
+        messages.TextOutput,
         correct,
         reads_only=False,
     ),
     Tool(
         "read",
         "Where the user wants cryptic names read by you: gives a page of tables; send its key and your lines.",
-        given.ReadArguments,
-        gives.ReadOutput,
+        messages.ReadArguments,
+        messages.ReadOutput,
         read,
         reads_only=False,
     ),
@@ -267,15 +266,15 @@ TOOLS = (
         "answer_check",
         "Check an answer and its SQL by counting, before giving it: rows lost or multiplied by joins, uncleaned "
         "values, duplicates, nulls, units, shape. Mend what failed.",
-        given.CheckArguments,
-        gives.CheckOutput,
+        messages.CheckArguments,
+        messages.CheckOutput,
         answer_check,
     ),
     Tool(
         "ask",
         "Let coset answer a question itself, with the SQL behind it; it says when it is not sure.",
-        given.AskArguments,
-        gives.AskOutput,
+        messages.AskArguments,
+        messages.AskOutput,
         ask,
     ),
 )

@@ -1,12 +1,17 @@
-"""The web application: its addresses, its files, and what is shown when something is wrong.
+"""The web application: its addresses, its files, what is shown when something is wrong, and how it is served.
 
-In: a `Site`. Out: an application for any server that speaks ASGI, with the gate before it. Knows no page from inside.
+In: a `Site`. Out: an ASGI application behind the gate, on loopback, or elsewhere with a token. Knows no page from
+inside.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,7 +23,10 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from coset.api.environment import Environment
 from coset.errors import CosetError, UserError
+from coset.surfaces.http_server import check_exposure as check_exposure_of
+from coset.surfaces.http_server import in_address, listen, serve_application
 from coset.surfaces.web.gate import Gate
 from coset.surfaces.web.pages import ROUTES
 from coset.surfaces.web.rendering import render
@@ -89,3 +97,38 @@ async def _unexpected(request: Request, error: Exception) -> Response:
     return _error(
         request, 500, f"Unexpected {type(error).__name__}: a fault of coset's. Set COSET_TRACEBACK=1 to see where."
     )
+
+
+TOKEN_VARIABLE = "COSET_UI_TOKEN"  # noqa: S105 - the name of a variable
+WARMING_UP = "customer orders by month"
+"""Any question: the first one loads the models, and nobody should wait for that."""
+
+
+def check_exposure(host: str, token: str | None) -> None:
+    """Raises `UserError` for an address that others can reach without a token."""
+    check_exposure_of(host, token, TOKEN_VARIABLE, "the page asks for")
+
+
+def serve(
+    environment: Environment,
+    *,
+    host: str,
+    port: int,
+    token: str | None,
+    reports: Path | None = None,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve the page. `ready` is told the address as soon as it answers; port 0 takes any that is free."""
+    check_exposure(host, token)
+    application = make_application(Site(environment, reports), host, token)
+    listening = listen(host, port)
+    logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="coset ui: %(message)s")
+
+    def warm_up() -> None:
+        with contextlib.suppress(Exception):  # It will be told on the page that asks for a view.
+            environment.explain(WARMING_UP)
+
+    environment.workspace.threads.submit(warm_up)
+    if ready is not None:
+        ready(f"http://{in_address(host)}:{listening.getsockname()[1]}/")
+    serve_application(application, listening, shutdown_seconds=1)

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from coset.surfaces.listening import LOOPBACK_NAMES, in_address, is_loopback
+from coset.surfaces.http_server import LOOPBACK_NAMES, in_address, is_loopback
 from coset.surfaces.web.rendering import TEMPLATES
 
 COOKIE = "coset_ui"

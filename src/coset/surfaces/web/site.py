@@ -20,9 +20,8 @@ from coset.identities.inventory import Inventory, load_inventory
 from coset.use_cases.corrections import Teaching
 
 if TYPE_CHECKING:
-    from coset.surfaces.web.asking import Asking
-    from coset.surfaces.web.refreshing import Refreshing
-    from coset.surfaces.web.shown_results import ShownResult
+    from coset.surfaces.web.background import Asking, Refreshing
+    from coset.surfaces.web.results import ShownResult
 
 T = TypeVar("T")
 KEPT, KEPT_RESULTS = 50, 12

@@ -1,7 +1,7 @@
-"""One object: all that is known of it, the role it plays and why, and the buttons that correct it.
+"""Tables, one object, documents, quality: what is known of a thing, its first rows, and the forms that correct it.
 
-In: a reference. Out: its page; and for what a person says of it, the statement kept, the identities realised anew, and
-a page that shows what moved. Where the person came from a question, also what that question's view now shows.
+In: a reference. Out: its page; and for what a person says of it, the statement kept, the roles realised anew, and a
+page that shows what moved. Where the person came from a question, also what that question's view now shows.
 """
 
 from __future__ import annotations
@@ -23,12 +23,53 @@ from coset.routing.views.budgets import DETAILS
 from coset.state import EvidenceState, memberships
 from coset.state.listings import everything_about
 from coset.state.memberships import ColumnRole, TaughtRow, profile_of, roles_of_columns
-from coset.surfaces.web.forms import number_in, read_form
 from coset.surfaces.web.pages.questions import LEAST, MOST
-from coset.surfaces.web.rendering import render
+from coset.surfaces.web.rendering import number_in, read_form, render
 from coset.surfaces.web.site import Move, Site, ViewLine, site_of
+from coset.use_cases import evidence
 from coset.use_cases.corrections import Teaching
-from coset.use_cases.evidence import copies_and_codes, resolved
+from coset.use_cases.evidence import copies_and_codes, preview, resolved
+
+SHOWN = 500
+
+
+def table_list(request: Request) -> Response:
+    find = request.query_params.get("find", "").strip()
+    copies = request.query_params.get("copies") == "1"
+    found = evidence.tables(site_of(request).environment.workspace, find, copies=copies)
+    return render(
+        request, "tables.html", rows=found[:SHOWN], find=find, copies=copies, left_out=max(0, len(found) - SHOWN)
+    )
+
+
+def first_rows(request: Request) -> Response:
+    """The part of a table's page with its first rows."""
+    found = preview(site_of(request).environment.workspace, request.query_params.get("reference", ""))
+    return render(request, "first_rows.html", found=found)
+
+
+def documents(request: Request) -> Response:
+    return render(request, "documents.html", documents=site_of(request).environment.documents())
+
+
+def document(request: Request) -> Response:
+    name = request.query_params.get("name", "")
+    return render(request, "document.html", name=name, sections=site_of(request).environment.document(name))
+
+
+def diagnostics(request: Request) -> Response:
+    kind, place = (request.query_params.get(name, "").strip() for name in ("kind", "reference"))
+    environment = site_of(request).environment
+    everything = environment.diagnostics()
+    shown = environment.diagnostics(place or None, kind=kind or None)
+    kinds: dict[str, int] = {}
+    for row in everything:
+        kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
+    return render(
+        request, "diagnostics.html", rows=shown, kinds=sorted(kinds.items()), kind=kind, place=place,
+        total=len(everything),
+    )  # fmt: skip
+
 
 SHOWN_PROFILE = 6
 SHOWN_LINES = 60

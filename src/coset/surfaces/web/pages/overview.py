@@ -1,6 +1,7 @@
-"""The environment at a glance: how much there is, what joins, what is dirty, what is in doubt.
+"""The environment at a glance, and its refresh with live progress.
 
-In: the state. Out: one page, and apart from it whether the sources are still as they were read, which takes longer.
+In: the state. Out: a page of what there is, what joins, what is dirty and what is in doubt; whether the sources are
+still as they were read, which takes longer; and how far a comprehension is.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from coset.errors import UserError
 from coset.evidence.changes import differences
@@ -19,8 +20,42 @@ from coset.state.memberships import MODEL, doubtful, taught
 from coset.state.read_model import ReadModel
 from coset.state.relations import RelationRow, across_sources
 from coset.state.tables import kinds_of_dirt, source_overviews
-from coset.surfaces.web.rendering import render
+from coset.surfaces.web.background import Refreshing
+from coset.surfaces.web.rendering import read_form, render
 from coset.surfaces.web.site import Site, site_of
+
+
+def refresh(request: Request) -> Response:
+    return render(request, "refresh.html", **_shown(site_of(request)))
+
+
+async def start(request: Request) -> Response:
+    await read_form(request)
+    site = site_of(request)
+    going = site.refreshings.last()
+    if going is None or going.is_over:
+        refreshing = Refreshing()
+        refreshing.start(site.environment)
+        site.refreshings.add(refreshing)
+    return RedirectResponse("/refresh", 303)
+
+
+async def stop(request: Request) -> Response:
+    await read_form(request)
+    if (going := site_of(request).refreshings.last()) is not None:
+        going.stop()
+    return RedirectResponse("/refresh", 303)
+
+
+def state(request: Request) -> Response:
+    """The part of the page that changes while it goes."""
+    return render(request, "refresh_state.html", **_shown(site_of(request)))
+
+
+def _shown(site: Site) -> dict[str, Any]:
+    sources = [(name, str(entry.location)) for name, entry in site.environment.configuration.sources.items()]
+    return {"refreshing": site.refreshings.last(), "sources": sources}
+
 
 SHOWN = 8
 CLEAR = 0.5

@@ -15,11 +15,10 @@ from starlette.responses import RedirectResponse, Response
 
 from coset.errors import CosetError
 from coset.state.read_model import ReadModel
-from coset.surfaces.web.forms import number_in, read_form
 from coset.surfaces.web.relation_drawing import MOST_TABLES, draw
-from coset.surfaces.web.rendering import render
+from coset.surfaces.web.rendering import number_in, read_form, render
 from coset.surfaces.web.site import Site, site_of
-from coset.use_cases import links
+from coset.use_cases import relations as links
 from coset.use_cases.evidence import joins, resolved
 
 READABLE = 30
@@ -110,7 +109,7 @@ def linked_entity(request: Request) -> Response:
     records = [record for record in linked.records if several[record.cluster] > 1][:SHOWN_RECORDS]
     return render(
         request, "linked_entity.html", linked=linked, records=records, key=key,
-        things=links.explain(workspace, entity, key) if key else (),
+        things=links.explain_links(workspace, entity, key) if key else (),
     )  # fmt: skip
 
 

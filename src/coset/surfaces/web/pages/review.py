@@ -12,8 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from coset.environment.corrections import CodeList, Copy, Correction, Join, Reading
 from coset.errors import UserError
-from coset.surfaces.web.forms import read_form
-from coset.surfaces.web.rendering import render
+from coset.surfaces.web.rendering import read_form, render
 from coset.surfaces.web.site import site_of
 
 SHOWN = 30

@@ -1,27 +1,72 @@
-"""Runs: the questions that were asked, and each as a trajectory with the SQL behind each number.
+"""Runs and benchmark reports: the questions that were asked, and each as a trace with the SQL behind each number.
 
-In: the audit. Out: a list, the page of a run, and whether its answer still holds on today's data.
+In: the audit and a folder of reports. Out: lists, the page of a run, and whether its answer still holds on today's
+data.
 """
 
 from __future__ import annotations
 
+import datetime
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from coset.answering.audit.replay import Replay
 from coset.answering.audit.runs import Run, RunSummary, Step, spent
 from coset.environment.corrections import Question
 from coset.surfaces.command_line.output import json_value
-from coset.surfaces.web.forms import read_form
 from coset.surfaces.web.pages.questions import confirmed
-from coset.surfaces.web.rendering import render
+from coset.surfaces.web.rendering import read_form, render
 from coset.surfaces.web.site import Site, site_of
+
+NAME = "report.html"
+MOST, DEEPEST = 500, 8
+LARGEST = 64 << 20
+POLICY = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def reports(request: Request) -> Response:
+    folder = site_of(request).reports
+    shown = []
+    for name, path in reports_in(folder).items() if folder else ():
+        stat = path.stat()
+        shown.append((name, datetime.datetime.fromtimestamp(stat.st_mtime), stat.st_size))
+    return render(request, "reports.html", folder=folder, reports=shown)
+
+
+def report(request: Request) -> Response:
+    folder = site_of(request).reports
+    path = reports_in(folder).get(request.query_params.get("name", "")) if folder else None
+    if path is None:
+        raise HTTPException(404, "There is no such report.")
+    if path.stat().st_size > LARGEST:
+        raise HTTPException(413, f"The report is too large to be shown here: open {path} itself.")
+    return HTMLResponse(path.read_bytes(), headers={"Content-Security-Policy": POLICY})
+
+
+def reports_in(folder: Path) -> dict[str, Path]:
+    """The reports below a folder, by the name of the folder that each lies in. Links are not followed."""
+    found: dict[str, Path] = {}
+    for place, folders, files in os.walk(folder):
+        within = Path(place).relative_to(folder)
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if len(within.parts) < DEEPEST else []
+        path = Path(place) / NAME
+        if NAME in files and not path.is_symlink():
+            found[str(within)] = path
+        if len(found) >= MOST:
+            break
+    return found
+
 
 SHOWN_RUNS = 200
 _IN_HEAD = {"input_tokens", "output_tokens", "cached_tokens", "cost", "seconds", "rows", "bytes", "truncated", "tool",
@@ -54,7 +99,7 @@ class ShownStep:
     failed: bool
 
 
-def listed(request: Request) -> Response:
+def runs(request: Request) -> Response:
     environment = site_of(request).environment
     runs = environment.runs(SHOWN_RUNS)
     return render(request, "runs.html", runs=runs, confirmed=confirmed(environment), costs=costs_of(runs))

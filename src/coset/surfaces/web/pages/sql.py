@@ -13,9 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from coset.errors import CosetError
-from coset.surfaces.web.forms import number_in, read_form
-from coset.surfaces.web.rendering import render
-from coset.surfaces.web.shown_results import ShownResult
+from coset.surfaces.web.rendering import number_in, read_form, render
+from coset.surfaces.web.results import ShownResult
 from coset.surfaces.web.site import site_of
 from coset.use_cases.evidence import sql_names
 

@@ -1,4 +1,4 @@
-"""`coset comprehend`: builds the evidence state."""
+"""`coset comprehend` and `coset status`: build the evidence state; see what is there, stale or in doubt."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from coset.surfaces.command_line.output import cell, environment_option, json_option, opened, print_json, reporting
+from coset.surfaces.command_line.output import (
+    cell,
+    csv_option,
+    environment_option,
+    json_option,
+    opened,
+    print_json,
+    reporting,
+    show_list,
+    waiting,
+)
 
 if TYPE_CHECKING:
     from coset.use_cases.comprehend import Summary
-    from coset.use_cases.model_reading import ReadingPlan
+    from coset.use_cases.readings import ReadingPlan
 
 
 @click.command(name="comprehend")
@@ -32,7 +42,7 @@ if TYPE_CHECKING:
 @environment_option
 @json_option
 @click.pass_context
-def command(
+def comprehend_command(
     context: click.Context,
     jobs: int,
     cluster: str | None,
@@ -51,7 +61,7 @@ def command(
     is kept, and the next run goes on. Exit code 1 when something could not be read; the rest is kept all the same.
     """
     from coset.evidence.work import over_cluster
-    from coset.use_cases.model_reading import DEFAULT_BUDGET, ReadWith
+    from coset.use_cases.readings import DEFAULT_BUDGET, ReadWith
 
     with reporting("listing the sources") as report, opened(environment_path) as environment:
         reader = read_with or environment.configuration.models.get("reader")
@@ -68,7 +78,7 @@ def command(
     if as_json:
         print_json(summary)
     else:
-        _show(summary)
+        _show_summary(summary)
     if summary.all_problems:
         context.exit(1)
 
@@ -84,7 +94,7 @@ def _agreed(plan: ReadingPlan, yes: bool) -> bool:
     return click.confirm("Send it?", err=True)
 
 
-def _show(summary: Summary) -> None:
+def _show_summary(summary: Summary) -> None:
     click.echo(
         f"{summary.looked_at:,} of {summary.units:,} tables and families read, {summary.relations:,} relations, "
         f"{summary.seconds:.1f} s"
@@ -112,3 +122,64 @@ def _show(summary: Summary) -> None:
         click.echo(f"{cell(change.reference, 400)} may have changed role: {change.before} -> {change.after}")
     for name, problem in summary.all_problems:
         click.echo(f"{cell(name, 400)} could not be read: {cell(problem, 400)}")
+
+
+SHOWN = 8
+
+
+@click.command(name="status")
+@click.option("--no-look", is_flag=True, help="Do not ask the sources whether they changed.")
+@click.option("--review", is_flag=True, help="List what a person could settle, what most hangs on first.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="The most to list with --review.")
+@csv_option
+@environment_option
+@json_option
+def status_command(
+    no_look: bool, review: bool, limit: int, as_csv: bool, environment_path: str | None, as_json: bool
+) -> None:
+    """Say how the environment stands: its sources, when they were comprehended, what changed since, and what a person
+    could settle. With --review, those doubts one by one: contested joins, uncertain roles, copies and code lists."""
+    with opened(environment_path) as environment:
+        if review:
+            doubts = environment.review(limit)
+            if as_json:
+                print_json({"doubts": doubts})
+                return
+            show_list(
+                ("what", "about", "says", "why", "sure", "joins"),
+                [(each.kind, each.about, each.says, each.why, f"{each.confidence:.2f}", each.uses) for each in doubts],
+                right=("joins",), as_csv=as_csv,
+            )  # fmt: skip
+            return
+        with waiting("asking the sources"):
+            found = environment.status(look=not no_look)
+    if as_json:
+        print_json(found)
+        return
+    show_list(
+        ("source", "kind", "tables", "problem"),
+        [(each.name, each.kind, each.tables, each.problem) for each in found.sources], right=("tables",), as_csv=as_csv,
+    )  # fmt: skip
+    if as_csv:
+        return
+    if found.comprehended_at is None:
+        click.echo("\nnot comprehended yet: run `coset comprehend`")
+        return
+    click.echo(
+        f"\n{found.tables:,} tables ({found.copies:,} of them copies), {found.columns:,} columns, "
+        f"{found.relations:,} joins, {found.documents:,} documents; "
+        f"read {found.comprehended_at.isoformat(sep=' ', timespec='minutes')}"
+    )
+    for name, problem in found.unread[:SHOWN]:
+        click.echo(f"could not be read: {cell(name, 400)}: {cell(problem, 300)}")
+    if found.changed:
+        for difference in found.changed[:SHOWN]:
+            click.echo(f"stale: {cell(difference.reference, 400)} is {difference.what}")
+        click.echo(f"{len(found.changed):,} changed since: run `coset comprehend`")
+    elif found.changed is not None:
+        click.echo("up to date: nothing changed since")
+    if found.doubts:
+        click.echo(f"{found.doubts:,} things that a person could settle: coset status --review")
+    click.echo(f"{found.said:,} corrections were given; model: {found.model or 'none, answers come without one'}")
+    for line in found.wrong:
+        click.echo(f"in the corrections file, {cell(line, 400)}")

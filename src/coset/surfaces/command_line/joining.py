@@ -1,4 +1,4 @@
-"""`coset links`: records of several tables that are one thing, why, and what people say of them."""
+"""`coset relations`, `join`, `copies`, `links`: how tables belong together, and what people say of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,118 @@ from coset.surfaces.command_line.output import (
 
 if TYPE_CHECKING:
     from coset.state.relations import LinkPair
-    from coset.use_cases.links import Explained, Linked
+    from coset.use_cases.relations import Explained, Linked
+
+
+@click.command(name="relations")
+@click.argument("name", required=False)
+@click.option("--least", type=click.FloatRange(0, 1), default=0.0, help="Only those of at least this confidence.")
+@csv_option
+@environment_option
+@json_option
+def relations_command(
+    name: str | None, least: float, as_csv: bool, environment_path: str | None, as_json: bool
+) -> None:
+    """List the joins that were found: their expressions as tested, the share of rows that match on each side, and what
+    stands in the way. With the NAME of a source, table or column, only those that touch it."""
+    from coset.use_cases.evidence import joins
+
+    with opened(environment_path) as environment:
+        rows = joins(environment.workspace, name, least)
+    if as_json:
+        print_json({"relations": rows})
+        return
+    show_list(
+        ("from", "to", "how", "matched", "", "sure"),
+        [
+            (
+                ", ".join(row["left_columns"]), ", ".join(row["right_columns"]), row["kind"],
+                f"{row['left_match']:.0%} / {row['right_match']:.0%}", row["cardinality"], f"{row['confidence']:.2f}",
+            )
+            for row in rows
+        ],
+        as_csv=as_csv,
+    )  # fmt: skip
+    if name and not as_csv:
+        for row in rows:
+            click.echo(f"{cell(row['left_expression'], 300)} = {cell(row['right_expression'], 300)}")
+            for reason in row["reasons"]:
+                click.echo(f"  {cell(reason, 300)}")
+
+
+@click.command(name="copies")
+@click.argument("table", required=False)
+@click.option("--of", "original", metavar="ORIGINAL", help="Say that TABLE is a copy of ORIGINAL.")
+@click.option("--kind", help="With --of: backup, staging, archive, year copy, test, superseded, extract, view, ...")
+@click.option("--not", "rejected", is_flag=True, help="Say that TABLE is no copy.")
+@csv_option
+@environment_option
+@json_option
+def copies_command(
+    table: str | None,
+    original: str | None,
+    kind: str | None,
+    rejected: bool,
+    as_csv: bool,
+    environment_path: str | None,
+    as_json: bool,
+) -> None:
+    """List the tables that are copies: of which table, of which kind, and how far they are from it. With a TABLE, only
+    those of which it is the copy or the original. What is said with --of and --not is kept in the corrections file, and
+    holds from the next `coset comprehend` on."""
+    from coset.use_cases.relations import copies, declare_copy
+
+    with opened(environment_path) as environment:
+        if original is not None or rejected:
+            if table is None or (rejected and original is not None):
+                raise UserError("say which table: coset copies TABLE --of ORIGINAL, or coset copies TABLE --not")
+            said = declare_copy(environment.workspace, table, original, kind, rejected=rejected)
+            click.echo(f"kept: {said.table} is {'no copy' if rejected else f'a copy of {said.original}'}")
+            return
+        found = copies(environment.workspace, table)
+    if as_json:
+        print_json({"copies": [asdict(each) for each in found]})
+        return
+    show_list(
+        ("table", "is a", "of", "how far from it", "sure"),
+        [(each.table, each.kind, each.original or "", each.drift, f"{each.confidence:.2f}") for each in found],
+        as_csv=as_csv,
+    )
+    if table and not as_csv:
+        for each in found:
+            for reason in each.reasons:
+                click.echo(f"{cell(each.table, 200)}: {cell(reason, 300)}")
+
+
+@click.command(name="join")
+@click.argument("left")
+@click.argument("right")
+@click.option(
+    "--as", "expression", metavar="EXPRESSION", help="How they join: an equality in SQL over the two columns."
+)
+@click.option("--not", "rejected", is_flag=True, help="Say that they do not join; it is never proposed again.")
+@environment_option
+@json_option
+def join_command(
+    left: str, right: str, expression: str | None, rejected: bool, environment_path: str | None, as_json: bool
+) -> None:
+    """Say that the columns LEFT and RIGHT join, or with --not that they do not. A join is tested, and the share of rows
+    that match is shown. It is kept in the corrections file."""
+    from coset.use_cases.relations import declare_join
+
+    with opened(environment_path) as environment:
+        tested = declare_join(environment.workspace, left, right, expression, rejected=rejected)
+    if as_json:
+        print_json({"join": tested, "rejected": rejected})
+    elif rejected:
+        click.echo("kept: they do not join")
+    elif tested is None:
+        click.echo("kept; it could not be tested here")
+    else:
+        matched = f"{tested['left_match']:.0%} of its rows, {tested['right_match']:.0%} of those of the other side"
+        click.echo(f"kept: {cell(tested['left_expression'], 300)} = {cell(tested['right_expression'], 300)}")
+        click.echo(f"a partner is found for {matched}")
+
 
 SHOWN = 20
 
@@ -36,7 +147,7 @@ SHOWN = 20
 @csv_option
 @environment_option
 @json_option
-def command(
+def links_command(
     entity: str | None,
     explained: bool,
     key: str | None,
@@ -53,7 +164,7 @@ def command(
     thing where a KEY is given. Records are linked when they are first asked for, and when something changed. What is
     said
     with --same and --not-same is kept in the corrections file and holds from then on."""
-    from coset.use_cases import links
+    from coset.use_cases import relations as links
 
     if key is not None and not explained:
         raise UserError("a KEY goes with --explain: coset links ENTITY --explain KEY")
@@ -73,7 +184,7 @@ def command(
         if entity is None:
             _show_entities(links.entities(workspace), as_json, as_csv)
         elif key is not None:
-            _show_things(links.explain(workspace, entity, key), as_json)
+            _show_things(links.explain_links(workspace, entity, key), as_json)
         else:
             _show_entity(links.links_of(workspace, entity), explained, as_json, as_csv)
 

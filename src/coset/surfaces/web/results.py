@@ -1,19 +1,26 @@
-"""Whether the shape of a result invites a chart, and which.
+"""Results of statements as pages show them: a page of rows at a time, a chart where the shape invites one, and files.
 
-In: columns and rows. Out: a `Chart` in the types of JSON, for `chart.js` to draw, or None. Labels and one to four
-columns of numbers: bars, or lines where the labels are dates or go up; two columns of numbers: dots. Knows no colour.
+In: a result of the session. Out: a `ShownResult`, kept in memory under a number while the server runs, with a `Chart`
+for `chart.js` to draw: labels and one to four columns of numbers give bars, or lines where the labels are dates or go
+up; two columns of numbers give dots.
 """
 
 from __future__ import annotations
 
+import csv
 import datetime
+import io
 import itertools
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Literal
+
+from coset.surfaces.command_line.output import json_value
+from coset.use_cases.results import SqlResult
 
 FEWEST, MOST_BARS, MOST_POINTS, MOST_SERIES = 2, 40, 2_000, 4
 LONGEST_LABEL = 60
@@ -88,3 +95,38 @@ def _label(value: Any) -> str:
 def _numbers(values: Sequence[Any]) -> tuple[float | None, ...]:
     found = (None if value is None else float(value) for value in values)
     return tuple(value if value is not None and math.isfinite(value) else None for value in found)
+
+
+ROWS_OF_A_PAGE = 50
+
+
+@dataclass(frozen=True)
+class ShownResult:
+    statement: str
+    result: SqlResult
+
+    @property
+    def pages(self) -> int:
+        return max(1, -(-len(self.result) // ROWS_OF_A_PAGE))
+
+    def page(self, number: int) -> Sequence[tuple[Any, ...]]:
+        """The rows of a page, counted from 1."""
+        return self.result.rows[(number - 1) * ROWS_OF_A_PAGE : number * ROWS_OF_A_PAGE]
+
+    @cached_property
+    def chart(self) -> Chart | None:
+        return None if self.result.truncated else chart_of(self.result.columns, self.result.rows)
+
+    def as_csv(self) -> bytes:
+        out = io.StringIO()
+        writer = csv.writer(out)
+        writer.writerow(self.result.columns)
+        writer.writerows([json_value(value) for value in row] for row in self.result.rows)
+        return out.getvalue().encode()
+
+    def as_parquet(self) -> bytes:
+        from pyarrow import parquet
+
+        out = io.BytesIO()
+        parquet.write_table(self.result.table, out)
+        return out.getvalue()

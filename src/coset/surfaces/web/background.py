@@ -1,7 +1,8 @@
-"""A comprehension on its way, in the background, so that a page can show how far it is and call it off.
+"""Work that a page starts and watches: a question being answered, and a comprehension.
 
-In: an environment. Out: a `Refreshing`: the stage and table it is at, then what changed, or why it ended. Kept in
-memory here; what was read is in the state as always, and a comprehension that was called off goes on where it was.
+In: an environment. Out: an `Asking` or a `Refreshing`: its messages so far, then what came of it, or why it ended. Each
+is changed by its own task alone, pages only read it, and both can be called off. They are kept in memory; runs are in
+the audit and what was read is in the state, as always.
 """
 
 from __future__ import annotations
@@ -9,10 +10,58 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from coset.api.environment import Environment
 from coset.errors import Cancelled, CosetError
 from coset.use_cases.cancellation import Progress
+
+if TYPE_CHECKING:
+    from coset.use_cases.results import Answer
+
+
+@dataclass
+class Asking:
+    """One question. Changed by its own task alone; pages only read it."""
+
+    question: str
+    budget: int
+    is_offline: bool
+    heard: list[str] = field(default_factory=list)
+    answer: Answer | None = None
+    problem: str = ""
+    is_over: bool = False
+    started: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+    _task: asyncio.Task[None] | None = None
+
+    def start(self, environment: Environment) -> None:
+        """Begin; the caller's event loop carries it."""
+        self._task = asyncio.get_running_loop().create_task(self._run(environment))
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self, environment: Environment) -> None:
+        def report(progress: Progress) -> None:
+            self.heard.append(progress.message)
+
+        try:
+            if self.is_offline:
+                self.answer = await environment.ask_offline_async(self.question, report=report)
+            else:
+                self.answer = await environment.ask_async(self.question, budget=self.budget, report=report)
+        except CosetError as error:
+            self.problem = str(error)
+        except asyncio.CancelledError:
+            self.problem = "it was called off"
+        except Exception as error:  # Its text may hold anything.
+            self.problem = f"unexpected {type(error).__name__}: a fault of coset's, not of the question"
+        finally:
+            self.seconds = time.monotonic() - self.started
+            self.is_over = True
+
 
 JOBS = 2
 

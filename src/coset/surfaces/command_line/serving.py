@@ -1,0 +1,101 @@
+"""`coset mcp`, `coset ui`, `coset completion`: for agents, for a browser, for a shell."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+from coset.errors import MissingDependency, UserError
+from coset.surfaces.command_line.output import environment_option
+
+
+@click.command(name="mcp")
+@click.option("--http", is_flag=True, help="Serve over streamable HTTP instead of standard input and output.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to serve on, with --http.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
+@click.option("--read-only", is_flag=True, help="Leave out the tool that keeps corrections of roles.")
+@environment_option
+def mcp_command(http: bool, host: str, port: int, read_only: bool, environment_path: str | None) -> None:
+    """Serve the environment to an agent: tools for the evidence view, SQL, joins, corrections and checks.
+
+    Without --http it speaks over standard input and output, which is how an agent starts it. With --http it serves
+    several at once, on this machine only; beyond it every request must carry the token in COSET_MCP_TOKEN as
+    `Authorization: Bearer ...`. The tool `ask` uses the model that is configured, or none.
+
+    \b
+    claude mcp add coset -- coset mcp -e /path/to/coset.yaml
+    """
+    try:
+        from coset.surfaces.mcp.serving import TOKEN_VARIABLE, check_exposure, serve_http, serve_stdio
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] in {"mcp", "mcp_types", "starlette", "uvicorn", "anyio"}:
+            raise MissingDependency("The MCP server", "mcp") from None
+        raise
+    import coset
+
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    if http:
+        check_exposure(host, token)
+    with coset.open(environment_path) as environment:
+        if not http:
+            serve_stdio(environment, read_only=read_only)
+            return
+        serve_http(
+            environment, host=host, port=port, token=token, read_only=read_only,
+            ready=lambda address: click.echo(f"serving on {address}", err=True),
+        )  # fmt: skip
+
+
+@click.command(name="ui")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to serve on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="0 takes a free one.")
+@click.option("--reports", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Also show the benchmark reports below this folder.")  # fmt: skip
+@click.option("--open", "open_browser", is_flag=True, help="Open it in a browser.")
+@environment_option
+def ui_command(host: str, port: int, reports: Path | None, open_browser: bool, environment_path: str | None) -> None:
+    """Serve the environment as a web page: overview, map, identities, joins, dirt, questions with their views, runs.
+
+    Roles can be taught and taken back there. It serves this machine only; beyond it, it asks for the token in
+    COSET_UI_TOKEN. It needs no network and ends with Ctrl-C.
+    """
+    try:
+        from coset.surfaces.web.application import TOKEN_VARIABLE, check_exposure, serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] in {"starlette", "uvicorn", "jinja2", "anyio", "markupsafe", "h11"}:
+            raise MissingDependency("The web page", "ui") from None
+        raise
+    import coset
+
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    check_exposure(host, token)
+    if reports is not None and not reports.is_dir():
+        raise UserError(f"'{reports}' is no folder: name one that holds benchmark reports")
+
+    def ready(address: str) -> None:
+        click.echo(f"serving on {address} (Ctrl-C ends it)", err=True)
+        if open_browser:
+            click.launch(address)
+
+    with coset.open(environment_path) as environment:
+        serve(environment, host=host, port=port, token=token, reports=reports, ready=ready)
+
+
+@click.command(name="completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the script that completes commands and options in SHELL.
+
+    \b
+    coset completion bash >> ~/.bashrc
+    coset completion zsh  >> ~/.zshrc
+    coset completion fish > ~/.config/fish/completions/coset.fish
+    """
+    from coset.surfaces.command_line import coset
+
+    found = get_completion_class(shell)
+    if found is not None:
+        click.echo(found(coset, {}, "coset", "_COSET_COMPLETE").source())
