@@ -5,7 +5,7 @@
 The model is a server on this machine that speaks the OpenAI protocol and is as good as can be: it fixes the shape,
 sends the one statement that is true, and answers. So the tokens without `--quick` are the least that a model's run
 costs; real ones take more steps. Counted at the server: which questions reach it at all, and the tokens that come and
-go (by the rule of routing/views/cost.py). An answer that `--quick` gives is right when its rows are those of the true
+go (by the rule of views/budgets.py). An answer that `--quick` gives is right when its rows are those of the true
 statement: numbers to six digits, in any order unless the statement orders them.
 
 By default the demo company is made and comprehended in a temporary folder, and asked its five questions and ten more,
@@ -34,7 +34,7 @@ from answering.wire_servers import Say, Wire, call
 from coset.demo import make_company, prepare_folder, truth
 from coset.demo.questions import Truth, comprehend_demo
 from coset.environment.configuration import load_environment
-from coset.routing.views.cost import cost
+from coset.routing.views.budgets import cost
 from coset.session.query_session import QuerySession
 
 ORDER_DAY = "try_strptime(order_date, ['%Y-%m-%d', '%d.%m.%Y', '%d %b %Y'])"

@@ -26,11 +26,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from report import report
 
 from coset.identities.model import load_model
+from coset.routing.ranking.index import table_text
 from coset.routing.ranking.model import load_routing_model
-from coset.routing.ranking.schema_texts import table_text
 from coset.routing.schema_routing import MARK, SchemaRouter
-from coset.routing.search.word_index import WordIndex, stems_of
-from coset.routing.views.cost import cost
+from coset.routing.search.words import WordIndex, stems_of
+from coset.routing.views.budgets import cost
 from coset.training.corpora import Question
 from coset.training.routing_examples import read_routing_corpus
 

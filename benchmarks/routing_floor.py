@@ -19,7 +19,7 @@ from coset.benchmark.views import is_same_table, read_view_questions
 from coset.environment.configuration import load_environment
 from coset.routing.anchors import look_up
 from coset.routing.ranking.features import candidates
-from coset.routing.ranking.question import encode_question
+from coset.routing.ranking.query_model import encode_question
 from coset.routing.router import Router
 
 FIRST = (5, 10, 20, 30, 50)

@@ -32,7 +32,7 @@ from coset.routing.anchors import AnchorIndex, find_anchors
 from coset.routing.ranking.features import candidates
 from coset.routing.ranking.index import build_index
 from coset.routing.ranking.model import load_routing_model
-from coset.routing.ranking.question import encode_question
+from coset.routing.ranking.query_model import encode_question
 
 ASKED = 40
 

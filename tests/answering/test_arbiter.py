@@ -32,7 +32,7 @@ from coset.answering.prompt import AGENT, ARBITER, CORE_AGENT, CORE_TOOLS, learn
 from coset.answering.quoting import cell, data_block, grid
 from coset.answering.recorder import NullRecorder
 from coset.answering.text_operations.tools import TextTools
-from coset.routing.views.cost import cost
+from coset.routing.views.budgets import cost
 from coset.routing.views.text import view_text
 from coset.routing.views.view import DirectoryEntry, EvidenceView, LeftOut, Passage, ViewColumn, ViewRelation, ViewTable
 

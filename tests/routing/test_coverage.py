@@ -11,9 +11,9 @@ from view_company import company, inventory
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE
 from coset.identities.text_encoder import TextEncoder
 from coset.routing.anchors import AnchorIndex, look_up
-from coset.routing.ranking.index_store import load_index, store_vectors
+from coset.routing.ranking.index import load_index, store_vectors
 from coset.routing.ranking.model import ENCODER_FILE, shipped_folder
-from coset.routing.ranking.question import encode_question
+from coset.routing.ranking.query_model import encode_question
 from coset.routing.search.coverage import Coverage, Vocabulary, role_words
 from coset.state import EvidenceState
 

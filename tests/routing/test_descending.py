@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coset.routing.ranking.descending import FEW, descending
+from coset.routing.ranking.features import FEW, descending
 
 
 @pytest.mark.parametrize("count", (0, 1, FEW - 1, FEW, 3 * FEW))

@@ -17,8 +17,7 @@ from coset.identities.inventory import COORDINATES
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE
 from coset.identities.text_encoder import TextEncoder
 from coset.routing.ranking.model import ENCODER_FILE, RoutingModel, shipped_folder
-from coset.routing.ranking.ranker import INPUTS, PARTS, Network, Ranker
-from coset.routing.ranking.selection import SelectionSettings
+from coset.routing.ranking.ranker import INPUTS, PARTS, Network, Ranker, SelectionSettings
 from coset.routing.router import Router
 from coset.routing.views.text import view_text
 from coset.state import EvidenceState

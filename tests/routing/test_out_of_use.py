@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coset.routing.objects.knowledge import Mention
-from coset.routing.search.out_of_use import _is_ended, clauses
+from coset.routing.search.document_search import _is_ended, clauses
 
 
 @pytest.mark.parametrize(

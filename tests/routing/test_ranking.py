@@ -10,8 +10,8 @@ from coset.readings.observed import ObservedColumn, ObservedEnvironment, Observe
 from coset.routing.ranking.features import COLUMN_FEATURES, TABLE_FEATURES, candidates
 from coset.routing.ranking.index import RoutingIndex, build_index
 from coset.routing.ranking.model import load_ranker, load_routing_model, save_ranker
-from coset.routing.ranking.question import encode_question
-from coset.routing.ranking.selection import SelectionSettings, join_keys, kept_columns
+from coset.routing.ranking.query_model import encode_question
+from coset.routing.ranking.ranker import SelectionSettings, join_keys, kept_columns
 from coset.routing.request import Anchor
 
 

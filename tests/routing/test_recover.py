@@ -6,9 +6,8 @@ import pytest
 from view_company import objects
 
 from coset.errors import UserError
-from coset.routing.search.recover import recover
-from coset.routing.search.search import holding, search
-from coset.routing.views.cost import cost
+from coset.routing.search.recover import holding, recover, search
+from coset.routing.views.budgets import cost
 
 
 @pytest.fixture(scope="module")

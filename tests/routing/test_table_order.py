@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coset.routing.ranking.index_store import connected_sources
-from coset.routing.ranking.table_order import order_of_tables
+from coset.routing.ranking.index import connected_sources
+from coset.routing.ranking.ranker import order_of_tables
 
 
 def test_within_one_group_tables_stand_by_their_chance() -> None:

@@ -15,9 +15,9 @@ from coset.routing.anchors.match_texts import MENTIONED
 from coset.routing.objects.facts import ColumnFacts, RoleFacts, ValuesFacts
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.request import Anchor
+from coset.routing.views.budgets import cost
 from coset.routing.views.builder import materialise
 from coset.routing.views.choice import ChoiceSettings, choose
-from coset.routing.views.cost import cost
 from coset.routing.views.details import Width, view_column
 from coset.routing.views.text import column_line, role_text, view_text
 from coset.routing.views.view import Cleaning, Role, ViewColumn

@@ -14,7 +14,7 @@ from coset.evidence.work import here
 from coset.routing.anchors import AnchorIndex, build_value_index, look_up
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.views.builder import _members
-from coset.routing.views.table_details import family_line, naming_column
+from coset.routing.views.details import family_line, naming_column
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend

@@ -13,8 +13,8 @@ from view_company import GivenScores, company, inventory, no_demand, objects
 from coset.routing.objects.data_as_text import literal, one_line, runnable
 from coset.routing.objects.sql_names import as_list, equality, name, qualified
 from coset.routing.request import Anchor
+from coset.routing.views.budgets import cost, lines_cost
 from coset.routing.views.builder import materialise
-from coset.routing.views.cost import cost, lines_cost
 from coset.routing.views.text import HEADER, percent, view_text
 from coset.session.query_session import QuerySession
 

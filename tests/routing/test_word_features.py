@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coset.routing.ranking.group_features import bounds_of, highest
-from coset.routing.ranking.word_features import WORD_FEATURES, features_by_group
+from coset.routing.ranking.features import WORD_FEATURES, bounds_of, features_by_group, highest
 
 NEAR = np.array(
     # name  older  the

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coset.routing.search.word_index import WordIndex, stem, stems_of
+from coset.routing.search.words import WordIndex, stem, stems_of
 
 
 def test_names_and_questions_meet_in_their_stems():

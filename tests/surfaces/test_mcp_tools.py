@@ -21,7 +21,7 @@ from api.mcp_processes import arguments
 from api.server_processes import clean_environment
 from api.shop import INJECTION, copy_of, write_shop
 from coset.errors import UserError
-from coset.routing.views.cost import cost
+from coset.routing.views.budgets import cost
 from coset.surfaces.mcp import messages, resources
 from coset.surfaces.mcp.server import definition, make_server
 from coset.surfaces.mcp.tools import TOOLS

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from coset.routing.ranking.group_features import GROUP_FEATURES  # noqa: E402
+from coset.routing.ranking.features import GROUP_FEATURES  # noqa: E402
 from coset.training.ranking_stage import RankingSettings, _fit, _mean_of  # noqa: E402
 
 

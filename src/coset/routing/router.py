@@ -23,16 +23,15 @@ from coset.routing.anchors import AnchorIndex, FoundAnchors, look_up
 from coset.routing.objects.knowledge import Knowledge
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.ranking.features import candidates
-from coset.routing.ranking.index import RoutingIndex, Vectors
-from coset.routing.ranking.index_store import load_index
+from coset.routing.ranking.index import RoutingIndex, Vectors, load_index
 from coset.routing.ranking.model import RoutingModel, load_routing_model
-from coset.routing.ranking.question import encode_question
+from coset.routing.ranking.query_model import encode_question
 from coset.routing.request import Anchor, Demand
 from coset.routing.search.blending import Context, Pairs, Written, blended, written_scores
 from coset.routing.search.coverage import Vocabulary, role_words, without_chance
 from coset.routing.search.lexical import LexicalIndex
 from coset.routing.search.recover import sections_of
-from coset.routing.search.word_index import stems_of
+from coset.routing.search.words import stems_of
 from coset.routing.views.budgets import DETAILS, OPENED, Budget
 from coset.routing.views.builder import in_order_of_score, opened, view_of
 from coset.routing.views.choice import ChoiceSettings, Selection, choose

@@ -21,14 +21,13 @@ from coset.routing.anchors import AnchorIndex, find_anchors
 from coset.routing.ranking.features import candidates
 from coset.routing.ranking.index import RoutingIndex, Vectors, build_index
 from coset.routing.ranking.model import RoutingModel
-from coset.routing.ranking.question import encode_question
-from coset.routing.ranking.selection import kept_columns
+from coset.routing.ranking.query_model import encode_question
+from coset.routing.ranking.ranker import kept_columns
 from coset.routing.request import Anchor
 from coset.routing.schema_files import SchemaDatabase
 from coset.routing.search.blending import blended
 from coset.routing.search.lexical import texts_of_observed
-from coset.routing.search.weighted_words import WeightedWords
-from coset.routing.search.word_index import stems_of
+from coset.routing.search.words import WeightedWords, stems_of
 
 MOST_TABLES = 200
 MARK = "\x1f"

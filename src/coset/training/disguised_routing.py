@@ -25,14 +25,13 @@ from coset.identities.model import IdentityModel, load_model
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.routing.ranking.features import candidates
 from coset.routing.ranking.model import RoutingModel, load_routing_model
-from coset.routing.ranking.question import EncodedQuestion, encode_question
+from coset.routing.ranking.query_model import EncodedQuestion, encode_question
 from coset.routing.request import Anchor, Demand
 from coset.routing.schema_files import Key, SchemaDatabase
 from coset.routing.schema_routing import MARK
 from coset.routing.search.blending import blended
 from coset.routing.search.lexical import texts_of_observed
-from coset.routing.search.weighted_words import WeightedWords
-from coset.routing.search.word_index import stems_of
+from coset.routing.search.words import WeightedWords, stems_of
 from coset.training.corpora import Question
 from coset.training.disguise import KINDS, Kind
 from coset.training.disguised import Conditions, Disguised, disguise

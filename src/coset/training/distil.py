@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from coset.identities.text_encoder import WordPieces
 from coset.readings.observed import ObservedColumn, ObservedTable
-from coset.routing.ranking.schema_texts import column_text, table_text
+from coset.routing.ranking.index import column_text, table_text
 from coset.routing.schema_files import read_schemas
 from coset.training.corpora import SCHEMAS
 from coset.training.routing_examples import RoutingCorpus

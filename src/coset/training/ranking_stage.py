@@ -19,11 +19,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from coset.routing.ranking.features import COLUMN_FEATURES, TABLE_FEATURES, Candidates
-from coset.routing.ranking.group_features import GROUP_FEATURES
+from coset.routing.ranking.features import COLUMN_FEATURES, GROUP_FEATURES, TABLE_FEATURES, WORD_FEATURES, Candidates
 from coset.routing.ranking.index import RoutingIndex
 from coset.routing.ranking.ranker import INPUTS, Network, Ranker, context, log_chance
-from coset.routing.ranking.word_features import WORD_FEATURES
 from coset.routing.schema_files import Key
 
 Report = Callable[[str, float], None]

@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from coset.identities.text_encoder import WordPieces
 from coset.readings.observed import ObservedEnvironment, ObservedTable
-from coset.routing.ranking.schema_texts import column_text, table_text
+from coset.routing.ranking.index import column_text, table_text
 from coset.routing.schema_files import Key
 from coset.training.corpora import Question
 from coset.training.distil import apart, without_words

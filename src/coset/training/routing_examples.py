@@ -16,7 +16,7 @@ import numpy as np
 from coset.identities.model import IdentityModel
 from coset.routing.ranking.features import candidates
 from coset.routing.ranking.model import RoutingModel
-from coset.routing.ranking.question import EncodedQuestion, encode_question
+from coset.routing.ranking.query_model import EncodedQuestion, encode_question
 from coset.routing.request import Anchor, Demand
 from coset.routing.schema_files import Key, SchemaDatabase, read_schemas
 from coset.routing.schema_routing import MARK, SchemaRouter

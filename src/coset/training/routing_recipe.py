@@ -26,8 +26,7 @@ from coset.routing.ranking.model import (
     save_ranker,
 )
 from coset.routing.ranking.query_model import QUERY_FILE, QueryModel
-from coset.routing.ranking.ranker import Ranker
-from coset.routing.ranking.selection import SelectionSettings, kept_columns
+from coset.routing.ranking.ranker import Ranker, SelectionSettings, kept_columns
 from coset.training.corpora import read_questions
 from coset.training.distil import DistilSettings
 from coset.training.model_card import routing_card

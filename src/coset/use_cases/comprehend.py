@@ -46,7 +46,7 @@ from coset.relations.joins import Background, JoinableTable, JoinMemory, believe
 from coset.relations.joins.memory import holders_of_column_names
 from coset.relations.links import LINKS_MADE, link_and_store, links_digest
 from coset.routing.anchors import ValueIndexSummary, build_value_index
-from coset.routing.ranking.index_store import store_vectors
+from coset.routing.ranking.index import store_vectors
 from coset.routing.ranking.model import load_routing_model
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState

@@ -376,7 +376,7 @@ def recover(workspace: Workspace, name: str, budget: int = RECOVERED) -> Recover
 
 def search(workspace: Workspace, words: str, budget: int = RECOVERED) -> Recovered:
     """What has these words in its name, its values or its text."""
-    from coset.routing.search.search import search as searched
+    from coset.routing.search.recover import search as searched
 
     with workspace.objects() as objects:
         return searched(objects, words, budget)

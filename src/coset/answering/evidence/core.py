@@ -13,7 +13,7 @@ from coset.answering.quoting import cell, one_line
 from coset.environment.families import naming_column, relation_name
 from coset.errors import UserError
 from coset.routing.objects.sql_names import name, table_name
-from coset.routing.views.cost import cost
+from coset.routing.views.budgets import cost
 from coset.state import EvidenceState, search
 from coset.state.names import resolve
 from coset.state.read_model import ReadModel

@@ -17,9 +17,8 @@ from coset.answering.recorder import Recorder
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, UserError
 from coset.routing.objects.objects_of_state import StateObjects
-from coset.routing.search.recover import recover
-from coset.routing.search.search import holding, search
-from coset.routing.views.cost import cost
+from coset.routing.search.recover import holding, recover, search
+from coset.routing.views.budgets import cost
 from coset.state import EvidenceState
 
 RECOVERED = 2_000

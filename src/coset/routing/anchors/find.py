@@ -1,4 +1,4 @@
-"""From a question to its anchors.
+"""Links a question to the data: its phrases found as names, values, codes, numbers, dates and in documents.
 
 In: a question, an index, and a session where columns that are not held may be asked at their source. Out: the anchors,
 the strongest first; with `look_up` also what was not searched, and what was cut. Knows no demand and makes no view.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from coset.routing.objects.data_as_text import runnable
-from coset.routing.views.cost import cost
+from coset.routing.views.budgets import cost
 from coset.sql_text import identifier
 
 LONG, OFTEN, MOST = 9, 3, 9

@@ -16,21 +16,244 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coset.routing.ranking.descending import descending
-from coset.routing.ranking.group_features import (
-    GROUP_FEATURES,
-    bounds_of,
-    by_owner,
-    first_of_each,
-    group_rows,
-    grouped,
-    highest,
-)
 from coset.routing.ranking.index import FACTS, RoutingIndex, Vectors
-from coset.routing.ranking.question import EncodedQuestion
-from coset.routing.ranking.word_features import WORD_FEATURES, features_by_group
+from coset.routing.ranking.query_model import EncodedQuestion
 from coset.routing.request import Anchor, Demand
-from coset.routing.search.word_index import Overlap, stems_of
+from coset.routing.search.words import Overlap, stems_of
+
+_COVER = (
+    "mean",
+    "least",
+    "behind",
+    "most_behind",
+    "leads",
+    "nearly_leads",
+    "weakest_third",
+    "telling",
+    "telling_behind",
+)
+GROUP_FEATURES = (
+    *(f"{what}_{name}" for what in ("cover", "cover_columns", "cover_tables") for name in _COVER),
+    *(f"{what}{name}" for what in ("named", "found", "described", "valued", "table_named") for name in ("", "_behind")),
+    *(f"{what}_{count}{name}" for what in ("table", "column") for count in (1, 3, 6) for name in ("", "_behind")),
+    *(f"{what}{name}" for what in ("value_anchor", "name_anchor", "name_anchors") for name in ("", "_behind")),
+    "value_anchors", "tables", "columns", "share", "question_length",
+)  # fmt: skip
+LEADS, NEARLY_LEADS = 0.02, 0.05
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """The groups that have candidates, and the candidates as objects by group: all tables, then all columns, so that
+    the tables of a group and its columns are two stretches."""
+
+    groups: NDArray[np.int64]
+    of_table: NDArray[np.int64]
+    """The group of each candidate table, as a place among them."""
+    stretch: NDArray[np.int64]
+    """The stretch of each table, then of each column."""
+    order: NDArray[np.int64]
+    """The places of the tables by group, then of the columns, which are counted on from the tables."""
+    back: NDArray[np.int64]
+    """Where each table, then each column, stands in that order."""
+    sizes: NDArray[np.int64]
+    """How many tables each group has, then how many columns."""
+    bounds: NDArray[np.int64]
+    """Where each stretch begins, and where the last one ends."""
+
+
+def grouped(tables: NDArray[np.int64], table_at: NDArray[np.int64], index: RoutingIndex) -> Grouped:
+    group = index.group_of[tables]
+    is_here = np.zeros(len(index.groups), dtype=bool)
+    is_here[group] = True
+    groups = np.flatnonzero(is_here)
+    of_table = (is_here.cumsum() - 1)[group]
+    stretch = np.concatenate((of_table, len(groups) + of_table[table_at]))
+    order = by_owner(np.arange(len(stretch)), stretch, 2 * len(groups))
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    sizes = np.bincount(stretch, minlength=2 * len(groups))
+    return Grouped(groups, of_table, stretch, order, back, sizes, bounds_of(sizes))
+
+
+def bounds_of(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where stretches of these sizes begin, one after the other, and where the last one ends."""
+    bounds = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=bounds[1:])
+    return bounds
+
+
+def highest(values: Vectors, bounds: NDArray[np.int64], otherwise: float, axis: int = -1) -> Vectors:
+    """The greatest value of each stretch along an axis; `otherwise` where it is empty."""
+    filled = bounds[1:] > bounds[:-1]
+    if len(filled) and filled.all():
+        return np.maximum.reduceat(values, bounds[:-1], axis=axis)
+    if not filled.any():
+        return np.full((*values.shape[:axis], len(filled), *values.shape[axis:][1:]), otherwise, dtype=np.float32)
+    found: Vectors = np.maximum.reduceat(values, bounds[:-1][filled], axis=axis)
+    # One more at the end, which the empty ones take.
+    found = np.concatenate((found, np.full_like(found.take([0], axis=axis), otherwise)), axis=axis)
+    return found.take(np.where(filled, filled.cumsum() - 1, -1), axis=axis)
+
+
+def by_owner(order: NDArray[np.int64], owner: NDArray[np.int64], owners: int) -> NDArray[np.int64]:
+    """An order of all as an order within each owner, one owner after the other."""
+    key = owner[order]
+    # Numbers of 16 bits are sorted digit by digit, several times as fast.
+    return order[(key.astype(np.uint16) if owners <= 1 << 16 else key).argsort(kind="stable")]
+
+
+def first_of_each(
+    values: Vectors, bounds: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The first value of each stretch, the second, and so on, a row for each; and whether there is one."""
+    places = bounds[:-1] + np.arange(count)[:, None]
+    return values.take(places, axis=-1, mode="clip").astype(np.float64), places < bounds[1:]
+
+
+def group_rows(
+    words: Sequence[str],
+    own: Grouped,
+    nearest: Vectors,
+    whole: Vectors,
+    anchored: Vectors,
+    index: RoutingIndex,
+) -> Vectors:
+    """`nearest`: how near each stretch comes to each word of the question. `whole`: how near the tables and columns are
+    to the question as a whole, the greatest of each stretch first. `anchored`: of the columns by group, their anchors
+    by value, and by name."""
+    count = len(own.groups)
+    by_table, by_column = nearest[:count], nearest[count:]
+    cover = _cover(np.array([np.maximum(by_column, by_table), by_column, by_table]))
+    tables, columns = index.group_tables[own.groups], own.sizes[count:]
+    of_column = np.arange(count).repeat(columns)
+    means = _best_means(whole, own)
+    pairs = np.concatenate([
+        index.group_words.together.overlap(words).of_question[:, own.groups], means[:, :count], means[:, count:],
+        highest(anchored, bounds_of(columns), -1.0),
+        [np.bincount(of_column, weights=anchored[1], minlength=count)],
+    ])  # fmt: skip
+    rows = np.empty((len(GROUP_FEATURES), count), dtype=np.float32)
+    first, last = len(cover), len(cover) + 2 * len(pairs)
+    rows[:first] = cover
+    rows[first:last:2] = pairs
+    rows[first + 1 : last : 2] = pairs - pairs.max(axis=1, initial=-9.0, keepdims=True)
+    rows[last] = np.bincount(of_column, weights=anchored[0], minlength=count)
+    rows[last + 1] = np.log1p(tables)
+    rows[last + 2] = np.log1p(index.group_columns[own.groups])
+    rows[last + 3] = own.sizes[:count] / np.maximum(tables, 1)
+    rows[last + 4] = np.log1p(len(words))
+    return rows.T
+
+
+def _cover(near: Vectors) -> Vectors:
+    """Of ways of being near, by groups, by words: how near the group comes to each word, by itself and beside the best
+    group; the numbers of one way after those of the other."""
+    ways, groups, words = near.shape
+    ordered = np.sort(near, axis=1)
+    leading = ordered[:, -1]
+    behind = near - leading[:, None]
+    # A word that tells the groups apart counts more than one that all of them have, or none.
+    telling = leading - (ordered[:, (groups - 1) // 2] + ordered[:, groups // 2]) / 2
+    telling = (telling / np.maximum(telling.sum(axis=1, keepdims=True), 1e-9))[:, :, None]
+    weakest = np.sort(near, axis=2)[:, :, : max(1, words // 3)]
+    made = np.empty((ways, len(_COVER), groups), dtype=np.float32)
+    made[:, 0] = near.sum(axis=2) / words
+    made[:, 1] = weakest[:, :, 0]
+    made[:, 2] = behind.sum(axis=2) / words
+    made[:, 3] = behind.min(axis=2)
+    made[:, 4] = (behind > -LEADS).sum(axis=2, dtype=np.float32) / words
+    made[:, 5] = (behind > -NEARLY_LEADS).sum(axis=2, dtype=np.float32) / words
+    made[:, 6] = weakest.sum(axis=2) / weakest.shape[2]
+    made[:, 7] = (near @ telling)[:, :, 0]
+    made[:, 8] = (behind @ telling)[:, :, 0]
+    return made.reshape(-1, groups)
+
+
+def _best_means(descending: Vectors, own: Grouped) -> NDArray[np.float64]:
+    """Per stretch: its greatest value, the mean of its three greatest, and of its six; what is missing counts a little
+    less than the least it has, and that of nothing a little less than 0."""
+    steps = np.arange(6)[:, None]
+    places = own.bounds[:-1] + np.minimum(steps, own.sizes - 1)
+    best = descending.take(places, mode="clip").astype(np.float64)
+    if not own.sizes.all():
+        best[:, own.sizes == 0] = 0.0
+    best -= 0.1 * np.maximum(steps + 1 - own.sizes, 0)
+    totals = best.cumsum(axis=0)
+    return np.array([totals[0], totals[2] / 3, totals[5] / 6])
+
+
+WORD_FEATURES = ("word_behind", "word_above", "word_share", "words_led")
+SHARPNESS = 20.0
+"""How fast the share of a word falls with the distance to the object that answers it best: the encoder's own scale."""
+
+
+def features_by_group(near: Vectors, sizes: NDArray[np.int64], nearest: Vectors) -> Vectors:
+    """A row for each of `WORD_FEATURES`: how far behind the best for the word it fits best; how far above the mean for
+    the word it stands out by; its share of the words; the words that it leads or nearly leads.
+
+    `near`: a row for each object, by group; `nearest`: a row for each group, how near it comes to each word. It is
+    quickest where the numbers of one word stand together in memory.
+    """
+    if not near.size:
+        return np.zeros((len(WORD_FEATURES), len(near)), dtype=np.float32)
+    if not sizes.all():
+        sizes, nearest = sizes[sizes > 0], nearest[sizes > 0]
+    begins = sizes.cumsum() - sizes
+    near, nearest = near.T, nearest.T
+    mean: Vectors = np.add.reduceat(near, begins, axis=1)
+    mean /= sizes.astype(np.float32)
+    telling = nearest - mean + 1e-6
+    telling /= telling.sum(axis=0)
+    behind = near - nearest.repeat(sizes, axis=1)
+    made = np.empty((len(WORD_FEATURES), near.shape[1]), dtype=np.float32)
+    behind.max(axis=0, out=made[0])
+    (near - mean.repeat(sizes, axis=1)).max(axis=0, out=made[1])
+    led = telling.repeat(sizes, axis=1)
+    led *= behind > -LEADS
+    led.sum(axis=0, out=made[3])
+    share = behind
+    share *= SHARPNESS
+    np.exp(share, out=share)
+    share *= (telling / np.add.reduceat(share, begins, axis=1)).repeat(sizes, axis=1)
+    share.sum(axis=0, out=made[2])
+    return made
+
+
+BITS = 32
+"""Of a number in single precision."""
+FEW = 200
+"""Fewer numbers are sorted faster as they are."""
+_ALL_BUT_SIGN = np.int32(0x7FFFFFFF)
+
+
+def descending(
+    values: NDArray[np.float32], owner: NDArray[np.int64] | None = None, owners: int = 1
+) -> NDArray[np.int64]:
+    """The places of the values, the greatest first; where owners are given, those of the first owner first. No value is
+    NaN."""
+    count = len(values)
+    if count < FEW or owners.bit_length() + BITS + count.bit_length() >= 63:
+        return _one_after_the_other(values, owner)
+    # The bits of positive floats are in the order of the floats, those of negative ones in the opposite order. Taking
+    # the values from zero leaves no negative zero.
+    bits = (np.float32(0.0) - values).view(np.int32)
+    bits ^= (bits >> 31) & _ALL_BUT_SIGN
+    key = bits.astype(np.int64)
+    if owner is not None:
+        key += owner << BITS
+    places = count.bit_length()
+    key <<= places
+    key += np.arange(count)
+    key.sort()
+    key &= (1 << places) - 1
+    return key
+
+
+def _one_after_the_other(values: NDArray[np.float32], owner: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    order = (-values).argsort(kind="stable")
+    return order if owner is None else order[owner[order].argsort(kind="stable")]
+
 
 STRONGEST_TABLES, LEADING_TABLES, LEADING_GROUPS, GROUP_TABLES = 60, 24, 10, 20
 """Candidates: the strongest tables; what joins with the leading ones; the strongest of the leading groups."""

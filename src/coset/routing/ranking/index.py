@@ -1,12 +1,13 @@
 """The routing index of an environment: what ranking needs of every table and column, as arrays.
 
 In: an observed environment, the routing encoder, memberships where identities are realised. Out: vectors, words,
-facts and links, rows in the order of the environment. Built once; a question only reads it. Knows no question.
+facts and links, rows in the order of the environment. Built once and kept in the state. Knows no question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, get_args
@@ -15,10 +16,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coset.identities.inventory import Coordinate
-from coset.readings.observed import ObservedColumn, ObservedEnvironment, TypeFamily
-from coset.routing.ranking.schema_texts import column_text, table_text
+from coset.identities.store import IdentityStore
+from coset.identities.text_encoder import WIDTH
+from coset.readings.observe import observe
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, TypeFamily
+from coset.readings.words import words_of
 from coset.routing.search.blending import trust_in_names
-from coset.routing.search.word_index import JointWordIndex, WordIndex, stems_of
+from coset.routing.search.words import JointWordIndex, WordIndex, stems_of
+from coset.state import EvidenceState
+from coset.state import indexes as vectors
+from coset.state.read_model import ReadModel
+
+LONGEST_NAME, LONGEST_DESCRIPTION, SHOWN_COLUMNS = 60, 80, 12
+
+
+def column_text(table: ObservedTable, column: ObservedColumn) -> str:
+    """`customer order: total amount. what it is about`."""
+    text = f"{spoken(table.name, table.label)}: {spoken(column.name, column.label)}"
+    return f"{text}. {_cut(column.description, LONGEST_DESCRIPTION)}" if column.description else text
+
+
+def table_text(table: ObservedTable) -> str:
+    """`customer order. what it is about. columns order id, total amount`."""
+    parts = [spoken(table.name, table.label)]
+    if table.description:
+        parts.append(_cut(table.description, LONGEST_DESCRIPTION))
+    parts.append(", ".join(spoken(column.name, column.label) for column in table.columns[:SHOWN_COLUMNS]))
+    return ". ".join(parts)
+
+
+def spoken(name: str, label: str = "") -> str:
+    """A name in words; with the label that people gave it, where it says something else."""
+    words = " ".join(words_of(name[:LONGEST_NAME])) or name[:LONGEST_NAME]
+    other = _cut(label, LONGEST_NAME).lower()
+    if not other or other == words:
+        return words
+    return other if set(words.split()) <= set(other.split()) else f"{other} ({words})"
+
+
+def _cut(text: str, longest: int) -> str:
+    clean = " ".join(text[: longest * 4].split())
+    return clean if len(clean) <= longest else clean[:longest].rsplit(" ", 1)[0]
+
 
 Vectors = NDArray[np.float32]
 TYPES: tuple[str, ...] = get_args(TypeFamily)
@@ -204,3 +243,123 @@ def _facts(columns: Sequence[ObservedColumn]) -> Vectors:
         )  # fmt: skip
         rows[number, 5 + TYPES.index(column.type)] = 1.0
     return rows
+
+
+SCALE_BYTES = 4
+
+
+def store_vectors(state: EvidenceState, encoder: Encoder, model: str) -> int:
+    """Bring the vectors of a state up to date. Answers how many texts were encoded."""
+    references, digests, texts = _described(observe(state), model)
+    known = vectors.known_vectors(state)
+    fresh = [number for number, digest in enumerate(digests) if digest not in known]
+    made = encoder.encode([texts[number] for number in fresh])
+    known |= {digests[number]: _packed(vector) for number, vector in zip(fresh, made, strict=True)}
+    vectors.replace_vectors(state, references, digests, [known[digest] for digest in digests])
+    return len(fresh)
+
+
+def load_index(state: EvidenceState, encoder: Encoder, name: str) -> RoutingIndex:
+    """The index of a state. Texts whose vectors are not in it (a note came since) are encoded now."""
+    environment, model = observe(state), ReadModel(state)
+    links = [
+        (row.left_columns[0], row.right_columns[0])
+        for row in model.relations
+        if len(row.left_columns) == len(row.right_columns) == 1
+    ]
+    columns = [column.reference for table in environment.tables for column in table.columns]
+    tables = [table.reference for table in environment.tables]
+    profiles = _profiles(state)
+    memberships: dict[Coordinate, Vectors] | None = None
+    entities: Vectors | None = None
+    if profiles:
+        memberships = {name: _rows_of(profiles[name], columns) for name in profiles}
+        entities = _rows_of(profiles["entity"], tables)
+    sources = {row.reference: row.source for row in model.tables.values()}
+    owner = {column.reference: table.reference for table in environment.tables for column in table.columns}
+    crossing = [(sources.get(owner.get(left, ""), ""), sources.get(owner.get(right, ""), "")) for left, right in links]
+    connected = connected_sources(sources.values(), crossing)
+    return build_index(
+        environment, _Remembered(vectors.known_vectors(state), encoder, name),
+        lambda reference: connected.get(sources.get(reference, ""), ""), links, memberships, entities,
+        getattr(encoder, "knows", None),
+    )  # fmt: skip
+
+
+def connected_sources(sources: Iterable[str], crossing: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """For each source the name of what it belongs to: sources that a join connects are asked about together."""
+    home = {source: source for source in sources}
+
+    def found(source: str) -> str:
+        while home[source] != source:
+            source = home[source]
+        return source
+
+    for left, right in crossing:
+        if left in home and right in home:
+            first, second = sorted((found(left), found(right)))
+            home[second] = first
+    return {source: found(source) for source in home}
+
+
+class _Remembered:
+    """An encoder that takes the vectors of texts it knows from the state."""
+
+    def __init__(self, known: dict[str, bytes], encoder: Encoder, model: str) -> None:
+        self._known, self._encoder, self._model = known, encoder, model
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(texts), WIDTH), dtype=np.float32)
+        missing = []
+        for number, text in enumerate(texts):
+            packed = self._known.get(_digest(self._model, text))
+            if packed is None:
+                missing.append(number)
+            else:
+                vectors[number] = _unpacked(packed)
+        if missing:
+            vectors[missing] = self._encoder.encode([texts[number] for number in missing])
+        return vectors
+
+
+def _described(environment: ObservedEnvironment, model: str) -> tuple[list[str], list[str], list[str]]:
+    references, texts = [], []
+    for table, column in environment.objects:
+        references.append(table.reference if column is None else column.reference)
+        texts.append(table_text(table) if column is None else column_text(table, column))
+    return references, [_digest(model, text) for text in texts], texts
+
+
+def _profiles(state: EvidenceState) -> dict[Coordinate, dict[str, Vectors]]:
+    store = IdentityStore(state)
+    found: dict[Coordinate, dict[str, Vectors]] = {}
+    for coordinate in ("entity", "attribute"):
+        rows = store.profiles(coordinate)
+        if rows:
+            found[coordinate] = rows
+    return found if len(found) == 2 else {}
+
+
+def _rows_of(profiles: dict[str, Vectors], references: Sequence[str]) -> Vectors:
+    width = len(next(iter(profiles.values())))
+    rows = np.zeros((len(references), width), dtype=np.float32)
+    for number, reference in enumerate(references):
+        profile = profiles.get(reference)
+        if profile is not None:
+            rows[number] = profile
+    return rows
+
+
+def _packed(vector: Vectors) -> bytes:
+    scale = np.float32(max(float(np.abs(vector).max()), 1e-9) / 127)
+    return bytes(scale.tobytes() + np.rint(vector / scale).astype(np.int8).tobytes())
+
+
+def _unpacked(packed: bytes) -> Vectors:
+    scale = np.frombuffer(packed[:SCALE_BYTES], dtype=np.float32)[0]
+    vector: Vectors = np.frombuffer(packed[SCALE_BYTES:], dtype=np.int8).astype(np.float32) * scale
+    return vector
+
+
+def _digest(model: str, text: str) -> str:
+    return hashlib.blake2b(f"{model}\x00{text}".encode("utf-8", "replace"), digest_size=12).hexdigest()

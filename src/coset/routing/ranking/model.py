@@ -19,8 +19,7 @@ from coset.errors import CosetError
 from coset.identities.model import VOCABULARY_FILE, WORDS_FILE, IdentityModel, load_model
 from coset.identities.text_encoder import TextEncoder
 from coset.routing.ranking.query_model import QueryModel
-from coset.routing.ranking.ranker import INPUTS, PARTS, Network, Ranker
-from coset.routing.ranking.selection import SelectionSettings
+from coset.routing.ranking.ranker import INPUTS, PARTS, Network, Ranker, SelectionSettings
 
 VERSION = 2
 ENCODER_FILE, RANKER_FILE, ABOUT_FILE = "routing_encoder.onnx", "ranker.safetensors", "routing.json"

@@ -1,4 +1,4 @@
-"""The query side: a question as requirements over query prototypes, and as demand over identities (paper, Section 3.4).
+"""The query side: a question as vectors, as requirements over prototypes, as demand over identities (paper, 3.4).
 
 In: a question's words, trained weights, an inventory. Out: beta(q), and gamma(q) per coordinate, both from the same
 beta. NumPy alone. Knows no environment: nothing of a dataset can enter, so a question has one demand everywhere.
@@ -21,7 +21,7 @@ from coset.identities.encoder import gelu
 from coset.identities.inventory import COORDINATES, Coordinate, Inventory
 from coset.identities.model import IdentityModel
 from coset.identities.prototypes import Array, lengths, memberships
-from coset.identities.text_encoder import TextEncoder
+from coset.identities.text_encoder import TextEncoder, Vectors
 from coset.routing.request import Demand
 
 VERSION = 1
@@ -238,3 +238,31 @@ def _extended(model: QueryModel, inventory: Inventory, text_encoder: TextEncoder
         compatibility[coordinate] = matrix
     ids = {coordinate: inventory.ids(coordinate) for coordinate in COORDINATES}
     return replace(model, compatibility=compatibility, identities=ids)
+
+
+MOST_WINDOWS = 12
+"""Beyond so many windows a text is no question any more; what follows is not read."""
+
+
+@dataclass(frozen=True)
+class EncodedQuestion:
+    """The vectors of a question, all of length 1."""
+
+    text: str
+    whole: Vectors
+    words: Vectors
+
+
+def encode_question(text: str, encoder: TextEncoder) -> EncodedQuestion:
+    windows = windows_of(text)[:MOST_WINDOWS]
+    if not windows:
+        raise UserError("the question is empty: ask for something in words")
+    parts = [encoder.encode_words(window) for window in windows]
+    if len(parts) == 1:
+        return EncodedQuestion(text, *parts[0])
+    middle = np.mean([whole for whole, _ in parts], axis=0)
+    return EncodedQuestion(
+        text,
+        (middle / max(float(np.linalg.norm(middle)), 1e-12)).astype(np.float32),
+        np.concatenate([words for _, words in parts]),
+    )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from coset.readings.observed import ObservedEnvironment
 from coset.readings.words import words_of
-from coset.routing.search.weighted_words import Scores
+from coset.routing.search.words import Scores
 
 Order = NDArray[np.int64]
 Numbers = NDArray[np.float64]

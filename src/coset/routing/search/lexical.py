@@ -17,10 +17,14 @@ import numpy as np
 
 from coset.readings.observed import ObservedEnvironment
 from coset.routing.objects.objects_of_state import StateObjects
-from coset.routing.search.document_search import DocumentHits, DocumentSearch, original_of, table_names
-from coset.routing.search.out_of_use import tables_out_of_use
-from coset.routing.search.weighted_words import Scores, WeightedWords
-from coset.routing.search.word_index import WordIndex, stems_of
+from coset.routing.search.document_search import (
+    DocumentHits,
+    DocumentSearch,
+    original_of,
+    table_names,
+    tables_out_of_use,
+)
+from coset.routing.search.words import Scores, WeightedWords, WordIndex, stems_of
 from coset.state import EvidenceState
 from coset.state.search import inner_names
 from coset.state.tables import named_columns, values_of_tables

@@ -1,13 +1,40 @@
-"""How many tokens each part of a view may cost by default. Every surface takes its defaults from here.
+"""Tokens: what a text costs by one fixed rule, and how many each part of a view may cost by default.
 
 A view has two floors. The prefix (documents, directory) is the same for every question, so that prompt caches hold it
-and it is paid for once; the details are made for one question. Each has a budget of its own. How the defaults were
-chosen: docs/routing_view.md.
+and it is paid for once; the details are made for one question. Each has a budget of its own; every surface takes its
+defaults from here (how they were chosen: docs/routing_view.md). The rule for texts gives the same number on every
+machine and for every model, and costs of lines add up.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+_TOKEN = re.compile(
+    r"[A-Z][a-z]{1,7}|[a-z]{1,8}|[A-Z]{1,8}(?![a-z])"  # at most eight letters of a word; `orderId` is two words
+    r"|[0-9]{1,3}"
+    r"|\n|[ \t\r\f\v]{2,}"  # a single blank belongs to the word after it
+    r"|[!-/:-@\[-`{-~]{1,2}"
+    r"|[^\x00-\x7f]"
+)
+
+
+def cost(text: str) -> int:
+    """The tokens of a text, estimated."""
+    return len(_TOKEN.findall(text))
+
+
+_line_cost = lru_cache(maxsize=100_000)(cost)
+"""Most lines of a view are those of other views of the same environment."""
+
+
+def lines_cost(lines: Sequence[str]) -> int:
+    """The tokens of lines, each with its end."""
+    return sum(map(_line_cost, lines)) + len(lines)
+
 
 DETAILS = 6_000
 DIRECTORY = 4_000

@@ -19,9 +19,8 @@ from coset.identities.inventory import Inventory
 from coset.routing.objects.facts import RelationFacts
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.request import Anchor, Demand, Ranked
-from coset.routing.views.budgets import Budget
+from coset.routing.views.budgets import Budget, lines_cost
 from coset.routing.views.choice import ChoiceSettings, Pick, Selection, choose
-from coset.routing.views.cost import lines_cost
 from coset.routing.views.details import Depth, Width
 from coset.routing.views.directory import Prefix, directory_entries, prefix_of, rule_passages, section_passage
 from coset.routing.views.join_plan import JoinPlan, best_link, connected_parts, join_plan

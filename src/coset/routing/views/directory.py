@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from coset.routing.objects.facts import TableFacts
 from coset.routing.objects.knowledge import Rule, Section
 from coset.routing.objects.objects_of_state import StateObjects
-from coset.routing.views.budgets import Budget
-from coset.routing.views.cost import lines_cost
+from coset.routing.views.budgets import Budget, lines_cost
 from coset.routing.views.text import directory_lines, passage_lines, source_lines
 from coset.routing.views.view import DirectoryEntry, Passage, ViewRule
 from coset.session.own_tables import LINKED

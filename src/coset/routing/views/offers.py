@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from coset.evidence.column_expressions import column_kind
 from coset.routing.objects.facts import ColumnFacts, RelationFacts
 from coset.routing.objects.objects_of_state import StateObjects
+from coset.routing.views.budgets import lines_cost
 from coset.routing.views.choice import Pick
-from coset.routing.views.cost import lines_cost
 from coset.routing.views.details import FEW, Depth
 from coset.routing.views.join_plan import LEAST_CONFIDENCE, NOT_IN_SQL
 from coset.routing.views.passages import passages_for

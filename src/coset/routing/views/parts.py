@@ -12,17 +12,19 @@ from functools import lru_cache
 
 from coset.routing.objects.facts import ColumnFacts, RelationFacts
 from coset.routing.objects.objects_of_state import StateObjects
-from coset.routing.views.cost import cost, lines_cost
+from coset.routing.views.budgets import cost, lines_cost
 from coset.routing.views.details import (
     Depth,
     Width,
+    description_text,
+    duplicates_text,
+    family_line,
     joined_columns,
     table_role,
     view_column,
     view_relation,
 )
 from coset.routing.views.join_plan import in_order
-from coset.routing.views.table_details import description_text, duplicates_text, family_line
 from coset.routing.views.text import (
     JOINS,
     OTHER_JOINS,
