@@ -122,6 +122,25 @@ def test_what_a_person_said_holds_and_nothing_is_linked_twice(company: Path):
             explain_links(workspace, entity, "nothing")
 
 
+def test_a_link_within_one_table_holds_though_nobody_asked_for_links(tmp_path: Path):
+    (tmp_path / "crm").mkdir()
+    names = ("Alpha Works", "Beta Mills", "Gamma Yards", "Alfa Wks. Ltd")
+    rows = [{"firm_id": f"F{place}", "firm_name": name} for place, name in enumerate(names)]
+    write(tmp_path / "crm", "firms", rows)
+    (tmp_path / "coset.yaml").write_text("sources:\n  crm: {location: crm}\n")
+    said = "links:\n  - records: [{table: crm/firms, key: F0}, {table: crm/firms, key: F3}]\n"
+    (tmp_path / "coset.corrections.yaml").write_text(said)
+    with coset.open(tmp_path) as environment:
+        assert environment.comprehend(jobs=1).problems == ()
+        [entity] = environment.links()
+        found = clusters(environment, entity.entity)
+        assert found["crm/firms", "F0"] == found["crm/firms", "F3"] != found["crm/firms", "F1"]
+        assert environment.sql(f"SELECT count(DISTINCT cluster) FROM linked.{entity.entity}").rows == [(3,)]
+        (tmp_path / "coset.corrections.yaml").write_text(said.replace("F3", "F9"))
+        [(_, problem)] = environment.comprehend(jobs=1).problems
+        assert "no record 'F9'" in problem
+
+
 def test_a_pair_against_a_stronger_one_a_tax_number_or_a_person_is_not_followed():
     standing = Standing([0, 1, 1, 0], {"tax": [None, None, "5", "6"], "birth": [None] * 4}, frozenset({(0, 3)}))
     clustering = Clustering(standing)

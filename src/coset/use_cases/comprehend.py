@@ -433,10 +433,15 @@ def realise_all_kinds(run: Run) -> None:
 
 
 def link_records(run: Run) -> None:
-    """Which records of which tables are one thing; where that was asked for, now or before."""
+    """Which records of which tables are one thing; where that was asked for, now or before, or a person linked some."""
     known = run.state.meta(LINKS_MADE)
+    asked = run.settings.link or any(
+        not each.rejected for each in corrections_in_force(run.environment, run.state).links
+    )
+    if known is None and not (asked or run.settings.link_large):
+        return
     fresh = links_digest(run.environment, run.state)
-    if not run.settings.link_large and (known == fresh or (known is None and not run.settings.link)):
+    if known == fresh and not run.settings.link_large:
         return
     known_problems = len(run.problems)
     found = link_and_store(run.environment, run.state, run.tables, run.passing_over, large=run.settings.link_large)

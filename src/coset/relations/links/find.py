@@ -1,10 +1,9 @@
 """Links between records: rules are proposed and tested, their pairs followed, what is left compared by likeness.
 
 In: originals with what is known of them, joins, documents in force, and what people said of records. Out:
-`EntityLinks`,
-one for each entity that lives in several tables or several times in one: its clusters, and the pairs that were followed
-or refused. Which tables hold the same entity is not asked of their names: two that share most things do. A cluster
-belongs to the entity that most of its tables hold, so that the brokers among the accounts are brokers.
+`EntityLinks`, one for each entity that lives in several tables or several times in one: its clusters, and the pairs
+that were followed or refused. Which tables hold the same entity is not asked of their names: two that share most things
+do. A cluster belongs to the entity that most of its tables hold, so that the brokers among the accounts are brokers.
 """
 
 from __future__ import annotations
@@ -118,7 +117,8 @@ class Links:
 
 
 def find_links(connection: duckdb.DuckDBPyConnection, given: Given, opens: Opens, passing_over: PassingOver) -> Links:
-    masters, left_out = _within_bounds(masters_of(given.tables, given.known), given.large)
+    spoken_of = {table for each in given.said for table, _ in (each.left, each.right)}
+    masters, left_out = _within_bounds(masters_of(given.tables, given.known, spoken_of), given.large)
     opened = []
     for master in masters:
         with passing_over(master.reference):
@@ -129,6 +129,7 @@ def find_links(connection: duckdb.DuckDBPyConnection, given: Given, opens: Opens
     for table in crossing:
         with passing_over(str(table.reference)):
             opens(table)
+    linking.say_what_is_not_there()
     linking.follow_rules(crossing, passing_over)
     linking.follow_likeness()
     return Links(tuple(linking.entities()), tuple(left_out), tuple(linking.problems))
@@ -174,6 +175,14 @@ class _Linking:
             if not each.same and (pair := self._pair(each)) is not None
         )
         return records, Clustering(Standing([master for master, _ in records], single, apart))
+
+    def say_what_is_not_there(self) -> None:
+        """The records that a person spoke of and that cannot be linked: they must not be passed over in silence."""
+        read = {master.reference for master in self.masters.values()}
+        for table, key in dict.fromkeys(end for each in self.given.said for end in (each.left, each.right)):
+            if (table, key) not in self.number:
+                why = f"has no record '{key}'" if table in read else "has no key that its records are told by"
+                self.problems.append(f"{table} {why}, which 'links' of the corrections name")
 
     def _pair(self, said: SaidLink) -> tuple[int, int] | None:
         one, other = self.number.get(said.left), self.number.get(said.right)
@@ -317,9 +326,12 @@ class _Linking:
             home = min(votes, key=lambda place: (-votes[place], place))
             things[home][cluster] = records
         taken: set[str] = set()
+        # A link that a person declared counts by itself; what keys propose counts where it is no chance.
+        said = {clusters.of.get(pair.left) for pair in clusters.followed if pair.rule == -1}
         for place, group in enumerate(groups):
             found = things[place]
-            if sum(len(records) > 1 for records in found.values()) >= LEAST_LINKED:
+            linked = sum(len(records) > 1 for records in found.values())
+            if linked >= LEAST_LINKED or (linked and not said.isdisjoint(found)):
                 yield self._entity(self._called(group, taken), found, clusters)
 
     def _called(self, group: Sequence[int], taken: set[str]) -> str:

@@ -8,7 +8,7 @@ of a link must pass. Does not know where pairs come from.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import duckdb
@@ -101,11 +101,12 @@ def split_name(name: str) -> str:
     return re.sub(r"\b(no|nr|num)\b", "number", parted.lower())
 
 
-def masters_of(tables: Iterable[JoinableTable], known: Known) -> list[Master]:
-    """The tables that have a key; views of families do not, since a member is told by its table as well."""
+def masters_of(tables: Iterable[JoinableTable], known: Known, spoken_of: Collection[str] = ()) -> list[Master]:
+    """The tables that have a key; views of families do not, since a member is told by its table as well. Very small
+    tables are left out, but for those that a person spoke of."""
     found: list[Master] = []
     for table in tables:
-        if table.members or table.rows < LEAST_ROWS:
+        if table.members or (table.rows < LEAST_ROWS and str(table.reference) not in spoken_of):
             continue
         master = _master(len(found), table, known)
         if master is not None:
