@@ -7,13 +7,13 @@ import pytest
 from answering.small_company import HandRouter
 from answering.wire_servers import Wire, call
 from coset.answering.ask import AskOptions, ask
-from coset.answering.evidence.of_question import similar
 from coset.answering.models.client import Retries
 from coset.answering.run_store import ask_and_keep
 from coset.environment.configuration import Environment
 from coset.environment.corrections import Question, load_corrections
 from coset.errors import UserError
 from coset.evidence.written_sql import CONFIRMED
+from coset.routing.search.questions import similar_questions
 from coset.state import EvidenceState
 from coset.state.documents import sql_uses, written_sql
 from coset.use_cases import ask as runs
@@ -58,5 +58,5 @@ def test_what_has_no_statement_cannot_be_confirmed(environment: Environment):
 
 def test_rare_words_tell_more_than_those_of_every_question():
     known = [Question(question=f"How many policies did we have in {place}?") for place in ("France", "Poland", "Spain")]
-    assert similar("How many policies in Poland?", known)[0].question.endswith("Poland?")
-    assert similar("What is the weather?", known) == []
+    assert similar_questions("How many policies in Poland?", known)[0].question.endswith("Poland?")
+    assert similar_questions("What is the weather?", known) == []

@@ -117,6 +117,25 @@ def test_a_limit_takes_effect_at_the_next_comprehension(tmp_path: Path):
     assert "Chur" in shown(folder, BOTH % (", limits: {cell_bytes: 500}", ""))
 
 
+def test_what_a_question_needs_is_in_its_view_and_in_those_of_questions_like_it(tmp_path: Path):
+    folder = write_shop(tmp_path)
+    (folder / "depots.csv").write_text("depot,crane_height\n" + "\n".join(f"D{n},{n}.5" for n in range(30)) + "\n")
+    configuration = (BOTH % ("", "")) + "  yard: {location: depots.csv}\n"
+    assert "crane_height" not in details(folder, configuration, QUESTION)
+    said = folder / "coset.corrections.yaml"
+    said.write_text(f"questions:\n  - {{question: '{QUESTION}', needs: [yard/depots.crane_height, yard/none]}}\n")
+    assert "crane_height" in details(folder, configuration, QUESTION)
+    assert "crane_height" in details(folder, configuration, "What amount did the customers order then?")
+    assert "crane_height" not in details(folder, configuration, "In which city do customers live?")
+
+
+def details(folder: Path, configuration: str, question: str) -> str:
+    (folder / "coset.yaml").write_text(configuration)
+    with coset.open(folder) as environment:
+        environment.comprehend(jobs=1)
+        return str(environment.view(question, budget=400, directory=False))
+
+
 def test_the_reader_is_asked_by_the_next_comprehension_and_the_agent_by_the_next_question(tmp_path: Path):
     folder = write_shop(tmp_path)
     before = shown(folder, BOTH % ("", ""))

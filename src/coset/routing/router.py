@@ -30,6 +30,7 @@ from coset.routing.request import Anchor, Demand
 from coset.routing.search.blending import Context, Pairs, Written, blended, written_scores
 from coset.routing.search.coverage import Vocabulary, role_words, without_chance
 from coset.routing.search.lexical import LexicalIndex
+from coset.routing.search.questions import needed_anchors
 from coset.routing.search.recover import sections_of
 from coset.routing.search.words import stems_of
 from coset.routing.views.budgets import DETAILS, OPENED, Budget
@@ -38,6 +39,7 @@ from coset.routing.views.choice import ChoiceSettings, Selection, choose
 from coset.routing.views.explanation import Explanation
 from coset.routing.views.view import EvidenceView
 from coset.session.query_session import QuerySession
+from coset.state.evidence_state import corrections_in_force
 from coset.state.names import resolve
 
 SCORED = 400
@@ -172,6 +174,8 @@ class Router:
         self.inventory = load_inventory(self.environment.identities_file)
         self.objects = StateObjects(self.environment.state_folder)
         with self.objects.reading() as state:
+            said = corrections_in_force(self.environment, state).questions
+            self.spoken_of = tuple(each for each in said if each.needs)
             self.index: RoutingIndex = load_index(state, self.model.encoder, self.model.name)
             self.anchors = AnchorIndex.load(state)
             self.lexical = LexicalIndex(state, self.objects, self.index.tables)
@@ -183,6 +187,7 @@ class Router:
         if self.objects.is_stale():
             self._read()
         found = look_up(question, self.anchors, self.session)
+        found = replace(found, anchors=(*found.anchors, *self._needed(question)))
         encoded = encode_question(question, self.model.encoder)
         covered = self.vocabulary.coverage(encoded.whole, found.words, found.absent)
         found = replace(found, anchors=without_chance(found.anchors, covered.unfound))
@@ -219,6 +224,11 @@ class Router:
         selection = choose(demand, anchors, scores, self.objects, self.inventory, self.settings)
         led = tuple((each.section, each.share, each.led_to) for each in hits.documents.passages)
         return _Request(demand, found, scores, led, anchors, selection)
+
+    def _needed(self, question: str) -> list[Anchor]:
+        """What people said that such a question needs, of what is there."""
+        found = needed_anchors(question, self.spoken_of)
+        return [each for each in found if self.objects.table_of(each.reference) is not None]
 
     def _says_something(self, question: str) -> bool:
         """Whether any telling word of a question stands anywhere here, or is a word at all."""
