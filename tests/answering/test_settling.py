@@ -124,6 +124,44 @@ def test_an_opened_table_is_shown_to_the_arbiter_and_to_the_agent(environment: E
     assert "status" in agent and "Searched for in vain: zebra stripes" in agent
 
 
+def test_a_statement_may_come_with_what_is_opened(environment: Environment):
+    sure = call("records", shape=SHAPE, sql=COUNT, open=["shop.orders"], sure=True)
+    answer, wire = asked(environment, sure)
+    assert len(wire.requests) == 1 and answer.rows == ((20,),), "nothing speaks against it: it need not be opened"
+    must = {"kind": "check", "about": "must: no order is void", "sql": "SELECT 1 AS n"}
+    held = call("records", shape=SHAPE, sql=COUNT, records=[must], open=["shop.orders"], sure=True)
+    answer, wire = asked(environment, held, call("records", shape=SHAPE, sql=COUNT, sure=True))
+    told = wire.requests[1]["messages"][-1]["content"]
+    assert len(wire.requests) == 2 and answer.rows == ((20,),)
+    assert "status" in told and "Your statement ran as it was" in told and "must: no order is void: found 1" in told
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_the_only_request_answers_with_what_its_statement_gives(environment: Environment, sure: bool):
+    answer, wire = asked(
+        environment, call("records", shape=SHAPE, sql=COUNT, open=["shop.orders"], sure=sure), limits=Limits(requests=1)
+    )
+    assert "This is the only request" in wire.requests[0]["messages"][-1]["content"]
+    assert len(wire.requests) == 1 and answer.rows == ((20,),) and answer.stopped == ""
+    assert (answer.confidence >= 0.9) is sure, "who is not sure is not believed more than that"
+
+
+def test_a_run_of_two_requests_opens_once_and_says_why_where_it_has_nothing(environment: Environment):
+    opens = call("records", shape=SHAPE, open=["shop.orders"])
+    answer, wire = asked(environment, opens, call("records", shape=SHAPE, sql=COUNT), limits=Limits(requests=2))
+    assert "This is the last request" in wire.requests[1]["messages"][-1]["content"]
+    assert len(wire.requests) == 2 and answer.rows == ((20,),)
+    answer, wire = asked(environment, opens, call("records", shape=SHAPE), limits=Limits(requests=2))
+    assert len(wire.requests) == 2 and answer.stopped == "the limit of 2 requests was reached" and answer.value is None
+
+
+def test_core_mode_keeps_a_limit_of_requests_too(environment: Environment):
+    runs, ends = call("sql", query=COUNT), call("answer", text="20", results=["result_1"])
+    answer, wire = asked(environment, runs, ends, core=True, limits=Limits(requests=2))
+    assert len(wire.requests) == 2 and answer.rows == ((20,),)
+    assert "This is the last step" in str(wire.requests[1]["messages"][-1]["content"])
+
+
 def test_the_agent_may_cut_its_result_by_columns_order_and_rows(environment: Environment):
     cities = "SELECT city, count(*) AS n, max(name) AS one FROM crm.customers GROUP BY city ORDER BY city"
     answer, _ = asked(

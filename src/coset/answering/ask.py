@@ -107,6 +107,8 @@ class Start:
     left_out: frozenset[str] = frozenset()
     """Tools that are of no use here."""
     settled: Proposal | None = None
+    stopped: str = ""
+    """Why nothing more can be asked, where there is no answer."""
     own: tuple[CheckResult, ...] = ()
     """What the arbiter's own checks said of its statement."""
 
@@ -144,7 +146,8 @@ class QuestionRun:
             start = Start(self._checks(None), opened_with(core_opening(self.question, self._schema()), CORE_AGENT))
         else:
             start = await self._arbitrated(self._routed())
-        ending = await self._agent(start) if start.settled is None else Ending(start.settled, "", (), 0)
+        is_over = start.settled is not None or bool(start.stopped)
+        ending = Ending(start.settled, start.stopped, (), 0) if is_over else await self._agent(start)
         answer = self._assembled(start, ending)
         self.recorder.step("answer", {"stopped": answer.stopped, "text": answer.text, "sql": list(answer.sql)})
         return answer
@@ -180,6 +183,9 @@ class QuestionRun:
         found = await arbitrate(self.question, evidence, arbiter, self.statements, self._looked_at)
         records, view = found.records, evidence.view
         checks = self._checks(records)
+        over = self.ledger.spent() or ""
+        if records is None and over:
+            return Start(checks, stopped=over)
         if records is None:
             assumed = ("the arbiter gave no records that could be used: the agent worked from the view",)
             opening = learned_opening(self.question, self._widest(evidence), None)
@@ -194,6 +200,9 @@ class QuestionRun:
             if not other:
                 return Start(checks, records=records, cited=cited, settled=draft.settled, own=own)
             draft = draft.doubted(other)
+        if over:
+            last = draft.at_the_limit() if draft is not None else None
+            return Start(checks, records=records, cited=cited, settled=last, stopped="" if last else over, own=own)
         has_rows = draft is not None and bool(draft.name)
         opening = learned_opening(
             self.question,

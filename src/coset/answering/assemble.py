@@ -12,17 +12,21 @@ from pathlib import Path
 
 from coset.answering.agent.loop import Ending
 from coset.answering.agent.results import NamedResult, NamedResults, best_result
-from coset.answering.answer import Answer, Mode, rows_of_answer, ties_told
+from coset.answering.answer import Answer, Mode, Proposal, rows_of_answer, ties_told
 from coset.answering.arbiter.records import Records
 from coset.answering.audit.store import kept_result
 from coset.answering.checks import CheckResult
 from coset.answering.checks.statement import Statement, TablesOfState, columns_read, read_statement
+from coset.answering.checks.verification import RECOMPUTATION
 from coset.answering.models.client import StepUsage
 from coset.answering.recorder import Recorder
 from coset.errors import CosetError
 from coset.routing.views.view import EvidenceView, ViewRelation
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
+
+MOST_CONFIRMED, MOST_UNCONFIRMED, MOST_OF_DOUBT, MOST_OF_FAILED = 0.95, 0.9, 0.85, 0.6
+"""No higher confidence is stated: two computations agree; nothing speaks against it; a doubt stands; a check failed."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +76,22 @@ def assemble(
         references=references_of_answer(named, grounds.cited, grounds.view, grounds.state_folder),
         assumptions=tuple(dict.fromkeys([*said, *([tied] if tied else []), *grounds.assumptions, *ending.objections])),
         readings=tuple((proposal.readings if proposal else []) or ambiguous),
-        confidence=proposal.confidence if proposal else 0.0,
+        confidence=stated_confidence(proposal, grounds.checks),
         shape=records.shape if records else None,
         stopped=ending.stopped,
         checks=grounds.checks,
         steps=grounds.steps,
     )
+
+
+def stated_confidence(proposal: Proposal | None, checks: Sequence[CheckResult]) -> float:
+    """What was proposed, and no more than the checks allow: a model is as sure of a wrong answer as of a right one."""
+    if proposal is None:
+        return 0.0
+    outcomes = {check.outcome for check in checks}
+    confirmed = any(check.name == RECOMPUTATION and check.outcome == "passed" for check in checks)
+    most = MOST_OF_FAILED if "failed" in outcomes else MOST_OF_DOUBT if "doubt" in outcomes else MOST_UNCONFIRMED
+    return min(proposal.confidence, MOST_CONFIRMED if confirmed and "failed" not in outcomes else most)
 
 
 def references_of_answer(

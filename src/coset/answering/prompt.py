@@ -38,10 +38,12 @@ Call `records`. Settle the question at once where you can. What you can put into
 joining the valid list, or by a subquery on its label, rather than by a code you looked up; compare text case-blind; \
 and turn what you assume of the data into a check whose `about` begins with "must": passing, it says 0 rows and the \
 answer stands; finding rows, it brings your result back to you. Only if a table, code list or document that you do not \
-see may change the answer, or you cannot write the statement without seeing rows, call it with `open` alone, once: \
+see may change the answer, or you cannot write the statement without seeing rows, call it with `open`, once: \
 name every table that your statement will read, also those shown already (all columns with values and codes are shown \
 of these, and of no others), documents, words to search by, and SELECT statements to look at rows with (16 in all, 8 \
-of them SELECTs; long results are cut, so ask for distinct values or counts). Be brief:
+of them SELECTs; long results are cut, so ask for distinct values or counts). With `open` give the statement too, as \
+you would write it now: what it gives comes back beside what you opened, and where you are sure and nothing speaks \
+against it, it is the answer. Be brief:
 - shape: pin it first. meaning: the question with every term resolved; form: value or row only where there can be but \
 one, otherwise list or table; grain: what one row stands for, as the output column that names it; columns: those asked \
 for and no others; unit and rounding; order, limit, ties.
@@ -107,7 +109,7 @@ CORE_AGENT = _BEGIN + _FROM_SCHEMA + _END
 """For core mode, where there are neither records nor a pinned shape nor results at the start."""
 
 TOOLS = {
-    "records": "Give all your records with the statement, or `open` alone to see details first. A check may bring the "
+    "records": "Give all your records with the statement; with `open` to see details first. A check may bring the "
     "result back to you once.",
     "sql": "Run one SELECT in DuckDB's SQL. About 1,500 tokens of rows are shown, small results whole; all of it stays "
     "readable under its name. At most 8 calls of any tools in one step.",
@@ -156,6 +158,15 @@ Your statement ran:
 If the answer stands, call `records` with the shape and `sure` true: the statement need not be written again, and what \
 was found is told with the answer. Otherwise give the records again with a better statement. What is told once does \
 not bring an answer back again; a "must" that you give again does."""
+GAVE = """\
+Your statement ran as it was:
+{draft}"""
+ONLY_REQUEST = """\
+This is the only request: nothing can be opened, and nothing comes back to you. Give the statement: its rows are the \
+answer, whatever they are."""
+LAST_REQUEST = """\
+This is the last request: nothing more can be opened, and nothing comes back to you. Give the statement: its rows are \
+the answer, whatever they are."""
 OPENED_ALREADY = "you have opened once: give your records now, and put what is still lacking into `missing`"
 
 

@@ -24,7 +24,10 @@ from coset.answering.prompt import (
     ARBITER,
     CALL_RECORDS,
     DECIDE,
+    GAVE,
+    LAST_REQUEST,
     MENDED,
+    ONLY_REQUEST,
     OPENED_ALREADY,
     OPENED_NOW,
     TOOLS,
@@ -110,7 +113,10 @@ class _Arbiter:
         from pydantic_ai.messages import ModelRequest
 
         shared, rest = self.evidence.prompt()
-        opening = user_prompt(shared, [*rest, f"The question:\n{self.question}"], self.client)
+        asked = f"The question:\n{self.question}"
+        if self.client.ledger.is_last_request:
+            asked += f"\n\n{ONLY_REQUEST}"
+        opening = user_prompt(shared, [*rest, asked], self.client)
         self.messages = [ModelRequest(parts=[opening], instructions=ARBITER)]
         requests = 0
         while requests < MOST_REQUESTS + bool(self.opened):
@@ -119,7 +125,8 @@ class _Arbiter:
             told = self._take(reply)
             if told is None or self.client.ledger.spent():
                 break
-            self._say(reply, *told)
+            text, failed = told
+            self._say(reply, f"{text}\n{LAST_REQUEST}" if self.client.ledger.is_last_request else text, failed)
         records = self.best.model_dump(exclude_defaults=True) if self.best else None
         self.client.recorder.step("records", {"records": records, "refused": self.notes})
         return Arbitration(self.best, tuple(self.notes), requests, self.opened, self.draft)
@@ -128,13 +135,9 @@ class _Arbiter:
         """What is to be said to a reply, and whether it was wrong; None when nothing is left to say."""
         read = self._with_statement(_read(reply, self.evidence))
         self.notes += read.notes
-        settled = read.records is not None and read.records.sure and bool(read.records.queries)
-        if read.open and not self.opened and not settled:
-            self.best = read.records or self.best
-            self.opened = read.open[:MOST_OPENED]
-            return self._shown(self.opened), False
+        opens = () if self.opened or self.client.ledger.spent() else read.open[:MOST_OPENED]
         wrong = list(read.wrong)
-        if read.open and not (read.records and any(read.records.each_decision())):
+        if read.open and not opens and not (read.records and any(read.records.each_decision())):
             wrong.append(OPENED_ALREADY)
         if read.records is not None:
             self.best = read.records
@@ -142,11 +145,25 @@ class _Arbiter:
         if not wrong and read.records is not None and read.records.queries and self.statements:
             why = self.statements.why_not(read.records.queries[0].sql)
             wrong = [f"the sql does not run: {why}"] if why else []
+        self.notes += wrong
+        mended = "\n".join([MENDED, *(f"- {each}" for each in wrong)]) if wrong else ""
+        if opens:
+            return self._opening(opens, None if wrong else read.records, mended)
         if wrong:
-            self.notes += wrong
-            return "\n".join([MENDED, *(f"- {each}" for each in wrong)]), True
+            return mended, True
         told = self._looked_at(read.records) if read.records is not None else None
         return (told, False) if told else None
+
+    def _opening(self, opens: Sequence[str], records: Records | None, mended: str) -> tuple[str, bool] | None:
+        """What was opened, beside what the statement gave that came with it; None where that settles the question."""
+        if records is not None and records.queries and self.look is not None:
+            draft = self.look(records, False)
+            self.draft = draft.after(self.draft) if draft is not None else None
+            if self.draft is not None and self.draft.settled is not None:
+                return None
+        self.opened = tuple(opens)
+        gave = GAVE.format(draft=self.draft.text) if self.draft is not None else ""
+        return "\n".join(part for part in (self._shown(self.opened), mended, gave) if part), False
 
     def _with_statement(self, read: _Read) -> _Read:
         """Who stands by a statement need not write it again."""

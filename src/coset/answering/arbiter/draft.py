@@ -42,6 +42,8 @@ class Draft:
     """The name of its result, when it gave rows."""
     against: tuple[str, ...] = ()
     """What the checks of every answer and those of the arbiter found."""
+    proposal: Proposal | None = None
+    """Its rows as an answer, for what they are worth."""
     settled: Proposal | None = None
     """The answer, when there is nothing left to decide."""
     own: tuple[CheckResult, ...] = ()
@@ -58,7 +60,15 @@ class Draft:
     def doubted(self, against: Sequence[str]) -> Draft:
         """The same with something to decide after all."""
         text = "\n".join([self.text, *against])
-        return Draft(text, self.name, (*self.against, *against), None, self.own, self.is_open)
+        return dataclasses.replace(self, text=text, against=(*self.against, *against), settled=None)
+
+    def at_the_limit(self) -> Proposal | None:
+        """Its rows as the answer where nobody can be asked any more: what speaks against them travels with them."""
+        if self.proposal is None:
+            return None
+        told = list(dict.fromkeys([*self.proposal.assumptions, *self.against]))
+        confidence = min(self.proposal.confidence, DOUBTED if self.against or self.settled is None else SURE)
+        return self.proposal.model_copy(update={"assumptions": told, "confidence": confidence})
 
     def after(self, before: Draft | None) -> Draft:
         """The same where its writer stands by a result that something was found against: what was found travels with
@@ -96,7 +106,7 @@ def run_draft(
     recorder.step("draft", {"name": named.name, "sql": named.whole, "rows": rows, "failed": False})
     text = f"{one_line(sql, LONGEST_STATEMENT)}\n{statements.shown(named)}"
     if result is None or not rows:
-        return Draft(text)
+        return Draft(text, proposal=Proposal(results=[named.name], confidence=OF_NOTHING) if result else None)
     proposal = Proposal(text=_said(result.rows()), results=[named.name], confidence=SURE)
     new, standing = _found(records, view, proposal, verification, rows)
     own = _own_checks(records, statements)
@@ -112,7 +122,7 @@ def run_draft(
     proposal = proposal.model_copy(update={"assumptions": remarks, "confidence": confidence})
     is_open = bool((can_ask and records.ambiguities) or records.text_operations or records.missing)
     settled = records.sure and not is_open and not against and not result.truncated and (is_seen or not nothing)
-    return Draft(text, named.name, tuple(against), proposal if settled else None, tuple(own), is_open)
+    return Draft(text, named.name, tuple(against), proposal, proposal if settled else None, tuple(own), is_open)
 
 
 def _found(

@@ -217,7 +217,7 @@ class RecordsForm(BaseModel):
     shape: Shape
     sql: Annotated[Text, Field(description="the statement that answers, whole")] = ""
     records: list[Entry] = []
-    open: Annotated[References, Field(description="names, words or SELECTs to see first; then nothing else")] = []
+    open: Annotated[References, Field(description="names, words or SELECTs to see first")] = []
     sure: bool = False
 
 

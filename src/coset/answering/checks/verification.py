@@ -52,7 +52,7 @@ def offline_statement(
     return found.sql if isinstance(found, OfflineAnswer) else None
 
 
-NAME = "recomputation"
+RECOMPUTATION = "recomputation"
 MOST_REQUESTS = 2
 SURE_ENOUGH = 0.5
 """An answer with less confidence than this is in doubt."""
@@ -102,10 +102,10 @@ class CrossCheck:
         if not self.made or first is None:
             return ()
         if self.other is None:
-            return (CheckResult(NAME, "not applicable", "no second statement could be had that runs"),)
+            return (CheckResult(RECOMPUTATION, "not applicable", "no second statement could be had that runs"),)
         if same(_rows(first), _rows(self.other)):
-            return (CheckResult(NAME, "passed", f"a second computation, {self.how}, gives the same"),)
-        return (CheckResult(NAME, "doubt", f"a second computation, {self.how}, gives something else"),)
+            return (CheckResult(RECOMPUTATION, "passed", f"a second computation, {self.how}, gives the same"),)
+        return (CheckResult(RECOMPUTATION, "doubt", f"a second computation, {self.how}, gives something else"),)
 
     def _is_doubtful(self, proposal: Proposal) -> bool:
         return proposal.confidence < SURE_ENOUGH or self.doubted(proposal)
@@ -124,7 +124,7 @@ class CrossCheck:
         else:
             self.other, self.how = await self._ask(), "by a model that was asked afresh"
         self.client.recorder.step(
-            NAME,
+            RECOMPUTATION,
             {
                 "how": self.how,
                 "sql": self.other.whole if self.other else None,

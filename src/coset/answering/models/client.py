@@ -40,16 +40,20 @@ class StepUsage:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one question may use. The tokens are input and output of all requests together."""
+    """What one question may use. The tokens are input and output of all requests together; the requests those of
+    arbiter, agent and whoever reads texts."""
 
     steps: int = 12
     tokens: int | None = 200_000
     cost: float | None = None
     request_seconds: float = 180.0
+    requests: int | None = None
 
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise UserError(f"the limit of {self.steps} steps leaves none to answer in: allow at least 1")
+        if self.requests is not None and self.requests < 1:
+            raise UserError(f"the limit of {self.requests} requests leaves none to answer in: allow at least 1")
         if self.request_seconds <= 0:
             raise UserError("the time for a request to the model must be more than 0 seconds")
 
@@ -74,8 +78,16 @@ class Ledger:
         costs = [step.cost for step in self.steps]
         return None if any(cost is None for cost in costs) else sum(cost for cost in costs if cost is not None)
 
+    @property
+    def is_last_request(self) -> bool:
+        """Whether the next request is the last that is allowed."""
+        return self.limits.requests is not None and len(self.steps) + 1 >= self.limits.requests
+
     def spent(self) -> str | None:
         """Which limit is used up, in words, or None."""
+        most = self.limits.requests
+        if most is not None and len(self.steps) >= most:
+            return f"the limit of {most} request{'' if most == 1 else 's'} was reached"
         if self.limits.tokens is not None and self.tokens >= self.limits.tokens:
             return f"the limit of {self.limits.tokens:,} tokens is used up"
         cost = self.cost
@@ -85,6 +97,8 @@ class Ledger:
 
     def room_for_one(self) -> bool:
         """Whether, after one more request like the last, there would still be room: if not, it should be the last."""
+        if self.is_last_request:
+            return False
         if not self.steps:
             return True
         last = self.steps[-1]

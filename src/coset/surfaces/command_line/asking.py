@@ -48,6 +48,7 @@ TABLES = 6
 @click.option("--interactive", is_flag=True, help="Ask back when the question can be read in several ways.")
 @click.option("--budget", type=click.IntRange(100), help="Tokens of details. [default: as of view; 8000 with --core]")
 @click.option("--steps", type=click.IntRange(1), default=12, show_default=True, help="The most steps of the agent.")
+@click.option("--requests", type=click.IntRange(1), help="The most requests to models, of which the last must answer.")
 @click.option(
     "--max-tokens",
     type=click.IntRange(1),
@@ -80,6 +81,7 @@ def ask_command(
     interactive: bool,
     budget: int | None,
     steps: int,
+    requests: int | None,
     max_tokens: int,
     max_cost: float | None,
     timeout: float,
@@ -112,7 +114,7 @@ def ask_command(
         text_model=text_model,
         core=core,
         budget=budget,
-        limits=Limits(steps, max_tokens, max_cost, timeout),
+        limits=Limits(steps, max_tokens, max_cost, timeout, requests),
         ask_user=ask_user if interactive else None,
         verify=verify,
     )

@@ -35,6 +35,7 @@ _OPTIONS = (
     click.option("--text-model", metavar="MODEL", help="Another model to read texts with. [default: as --model]"),
     click.option("--budget", type=click.IntRange(100), help="Tokens of evidence. [default: as in coset ask]"),
     click.option("--steps", type=click.IntRange(1), default=12, show_default=True, help="The most steps of one."),
+    click.option("--requests", type=click.IntRange(1), help="The most requests to models for one, the last answers."),
     click.option("--max-tokens", type=click.IntRange(1), default=200_000, show_default=True,
                  help="The most tokens of an attempt."),
     click.option("--timeout", type=click.FloatRange(0.1), default=180.0, show_default=True,
@@ -63,7 +64,7 @@ def ask_options(given: dict[str, Any]) -> AskOptions:
         arbiter_model=given["arbiter_model"],
         text_model=given["text_model"],
         budget=given["budget"],
-        limits=Limits(given["steps"], given["max_tokens"], None, given["timeout"]),
+        limits=Limits(given["steps"], given["max_tokens"], None, given["timeout"], given["requests"]),
         verify=given["verify"],
     )
 
