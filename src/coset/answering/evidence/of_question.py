@@ -9,6 +9,7 @@ records, the statement and the checks stand on. Asks no model.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
