@@ -14,7 +14,7 @@ from coset.relations.joins.column_values import JoinableTable
 from coset.relations.joins.find import believe, empty_memory, relate, remember
 from coset.relations.joins.judging import Background, Roles
 from coset.state.joins import Profiles, ReadName
-from coset.state.objects import Reference
+from coset.state.objects import Reference, Relation
 
 ATTRIBUTES = ("identifier", "count")
 
@@ -79,6 +79,70 @@ def test_a_rejected_join_does_not_come_back_when_it_is_judged():
 
 def test_roles_of_a_column_nobody_realised_are_none():
     assert Background().roles("db/nothing.x") == Roles()
+
+
+def judged_joins(attributes: dict[str, str], *statements: str) -> dict[tuple[str, str], Relation]:
+    """The joins of tables made by these statements, their columns being what `attributes` says."""
+    connection = duckdb.connect()
+    for each in statements:
+        connection.execute(each)
+    tables = []
+    for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall():
+        columns = tuple(
+            Column(row[0], row[1], row[0], row[1]) for row in connection.execute(f'DESCRIBE "{name}"').fetchall()
+        )
+        [(rows,)] = connection.execute(f'SELECT count(*) FROM "{name}"').fetchall()
+        tables.append(JoinableTable(Reference(name.split("_")[0], None, name), f'"{name}"', columns, rows))
+    names = tuple(dict.fromkeys(attributes.values()))
+    profiles = {column: np.array([0.95 * (each == name) for name in names]) for column, each in attributes.items()}
+    memory = empty_memory()
+    remember(memory, connection, tables)
+    relate(memory, connection, tables)
+    found = believe(memory, connection, tables, Background(Profiles(names, profiles)))
+    return {(str(each.left[0]), str(each.right[0])): each for each in found}
+
+
+CODES = (
+    "CREATE TABLE erp_parts AS SELECT 'TV-' || (100000 + i * 977) || '-0' || i % 7 AS part, 'p' || i AS text "
+    "FROM range(400) t(i)"
+)
+
+
+def test_a_code_is_found_whatever_stands_around_and_inside_it_on_both_sides():
+    found = judged_joins(
+        {"erp/erp_parts.part": "identifier", "qms/qms_claims.prt": "identifier"},
+        CODES,
+        "CREATE TABLE qms_claims AS SELECT i AS n, replace(substr(part, 4), '-', '.') || '/C' AS prt "
+        "FROM erp_parts, range(3) t(i)",
+    )
+    join = found["qms/qms_claims.prt", "erp/erp_parts.part"]
+    assert join.left_match.value == join.right_match.value == 1.0
+
+
+def test_where_a_subset_is_referred_to_the_whole_that_others_refer_to_is_offered_too():
+    connection = [
+        "CREATE TABLE erp_addresses AS SELECT 100000 + i * 613 AS ad_key, 'n' || i AS name FROM range(1000) t(i)",
+        "CREATE TABLE erp_suppliers AS SELECT ad_key AS su_key, 'x' || name AS y FROM erp_addresses LIMIT 160",
+        "CREATE TABLE qms_audits AS SELECT i AS n, 'V' || lpad(su_key::VARCHAR, 8, '0') AS vndno FROM erp_suppliers, "
+        "range(3) t(i)",
+        "CREATE TABLE erp_calls AS SELECT ad_key AS who, i AS n FROM erp_addresses, range(2) t(i)",
+        "CREATE TABLE erp_visits AS SELECT ad_key AS whom, i AS n FROM erp_addresses, range(2) t(i)",
+    ]
+    keys = ("erp/erp_addresses.ad_key", "erp/erp_suppliers.su_key", "qms/qms_audits.vndno", "erp/erp_calls.who",
+            "erp/erp_visits.whom")  # fmt: skip
+    found = judged_joins(dict.fromkeys(keys, "identifier"), *connection)
+    assert ("qms/qms_audits.vndno", "erp/erp_suppliers.su_key") in found
+    assert ("qms/qms_audits.vndno", "erp/erp_addresses.ad_key") in found
+
+
+def test_a_zero_that_stands_for_nothing_hides_no_reference_to_the_own_table():
+    key = "upper(substr(md5({}::VARCHAR), 1, 9))"
+    found = judged_joins(
+        {"crm/crm_people.id": "identifier", "crm/crm_people.survivor": "identifier"},
+        f"CREATE TABLE crm_people AS SELECT {key.format('i')} AS id, CASE WHEN i % 20 = 0 THEN {key.format('(i + 1)')} "
+        "ELSE '0' END AS survivor, 'n' || i AS name FROM range(2001) t(i)",
+    )
+    assert ("crm/crm_people.survivor", "crm/crm_people.id") in found
 
 
 def test_what_was_proposed_is_kept_apart_from_what_is_believed(tmp_path: Path):

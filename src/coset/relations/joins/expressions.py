@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from coset.evidence.column_expressions import column_kind
 from coset.relations.joins.column_values import STRIPPED, JoinColumn, access, date_sql, elements_of_json, names_of
 from coset.relations.joins.overlap import Overlap, TableReader
-from coset.relations.joins.variants import DIGIT_KEYS, Variant
+from coset.relations.joins.variants import DIGIT_KEYS, Variant, affix_pattern
 from coset.sql_text import literal
 from coset.state.objects import Share
 
@@ -69,6 +69,22 @@ def readings_of(variant: Variant) -> list[Reading]:
         piece = f"split_part({{value}}, {literal(variant.separator)}, {variant.piece})"
         return _with_more(("piece",), piece, stripped_piece=piece.replace("{value}", stripped), cost=10)
     return _affix(variant)
+
+
+def boldest(variant: Variant) -> Reading:
+    """What makes all keys equal that were seen to be equal, whatever stands inside and around the values."""
+    stripped = STRIPPED.format(raw="{value}")
+    if variant.form == "affix":
+        kinds: tuple[str, ...] = ("prefix" if variant.prefix else "suffix", "separators")
+        inner = f"regexp_extract({stripped}, {literal(affix_pattern(variant.prefix, variant.suffix))}, 1, 'i')"
+    elif variant.form == "piece":
+        kinds, inner = ("piece", "separators"), f"split_part({stripped}, {literal(variant.separator)}, {variant.piece})"
+    elif variant.form == "whole" and not (variant.is_number and column_kind(variant.column.type) != "text"):
+        kinds, inner = ("separators",), "{value}"
+    else:
+        return readings_of(variant)[-1]
+    bare = rf"lower(regexp_replace({inner}, '[^\p{{L}}\p{{N}}]+', '', 'g'))"
+    return Reading((*kinds, "case", "zero_padding"), f"nullif(ltrim({bare}, '0'), '')", "text", 30)
 
 
 def _whole(variant: Variant, stripped: str) -> list[Reading]:
@@ -189,21 +205,24 @@ class Tested:
     unmatched_left: tuple[str, ...]
     unmatched_right: tuple[str, ...]
     matched_rows: int
+    apart_from_one: float = 0.0
+    """The share that finds a partner of the left rows without those of the most frequent value that finds none: a 0 or
+    a dash often stands for nothing."""
 
     def as_json(self) -> list[Any]:
         """The same in the types of JSON; `tested_from` reads it."""
         shares = self.left_match.value, self.right_match.value
         return [
             self.kind, self.left_expression, self.right_expression, *shares, self.cardinality,
-            list(self.unmatched_left), list(self.unmatched_right), self.matched_rows,
+            list(self.unmatched_left), list(self.unmatched_right), self.matched_rows, self.apart_from_one,
         ]  # fmt: skip
 
 
 def tested_from(kept: list[Any]) -> Tested:
-    kind, left, right, left_match, right_match, cardinality, unmatched_left, unmatched_right, matched = kept
+    kind, left, right, left_match, right_match, cardinality, unmatched_left, unmatched_right, matched, *rest = kept
     return Tested(
         kind, left, right, Share(left_match), Share(right_match), cardinality, tuple(unmatched_left),
-        tuple(unmatched_right), matched,
+        tuple(unmatched_right), matched, *rest,
     )  # fmt: skip
 
 
@@ -276,7 +295,7 @@ def _join_of_equals(overlap: Overlap) -> Tested:
     left, right = overlap.left.column, overlap.right.column
     cardinality = _cardinality(left.known > left.distinct, right.known > right.distinct)
     sides = value_sql(left), value_sql(right)
-    return Tested("identity", *sides, Share(1.0), Share(1.0), cardinality, (), (), left.known)
+    return Tested("identity", *sides, Share(1.0), Share(1.0), cardinality, (), (), left.known, 1.0)
 
 
 def choose_readings(reader: TableReader, overlap: Overlap) -> tuple[Reading, Reading]:
@@ -290,6 +309,9 @@ def choose_readings(reader: TableReader, overlap: Overlap) -> tuple[Reading, Rea
         ),
         key=lambda pair: (pair[0].cost + pair[1].cost, abs(pair[0].cost - pair[1].cost), pair[0].cost),
     )[:MOST_COMBINATIONS]
+    bold = boldest(overlap.left), boldest(overlap.right)
+    if bold not in combinations and _comparable_readings(overlap, *bold):
+        combinations.append(bold)
     if len(combinations) == 1:
         return combinations[0]
     lefts = list(dict.fromkeys(one for one, _ in combinations))
@@ -388,7 +410,8 @@ def count_join(
         "SELECT sum(one.n), sum(one.n) FILTER (other.k IS NOT NULL), "
         "sum(other.n), sum(other.n) FILTER (one.k IS NOT NULL), "
         "max(one.n) FILTER (other.k IS NOT NULL), max(other.n) FILTER (one.k IS NOT NULL), "
-        f"min(one.raw, {EXAMPLES}) FILTER (other.k IS NULL), min(other.raw, {EXAMPLES}) FILTER (one.k IS NULL) "
+        f"min(one.raw, {EXAMPLES}) FILTER (other.k IS NULL), min(other.raw, {EXAMPLES}) FILTER (one.k IS NULL), "
+        "max(one.n) FILTER (other.k IS NULL) "
         "FROM one FULL JOIN other ON one.k = other.k"
     ).fetchall()[0]
     left_rows, left_found, right_rows, right_found = (int(number or 0) for number in answer[:4])
@@ -397,6 +420,7 @@ def count_join(
         kind, left[2], right[2], Share(left_found / left_rows if left_rows else 0.0),
         Share(right_found / right_rows if right_rows else 0.0), cardinality,
         tuple(answer[6] or ()), tuple(answer[7] or ()), left_found,
+        left_found / max(1, left_rows - int(answer[8] or 0)),
     )  # fmt: skip
 
 

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
 LEAST_PREFIX = 3
 TABLES_AT_ONCE = 20
-FURTHER_PARENTS = 2
+FURTHER_PARENTS = 3
+TESTED_AS = "join 3"
+"""Under what tests of joins are kept: another word where they are made in another way."""
 CONFIRMED = 0.3
 """The rows must bear out at least this part of what the distinct values promise."""
 
@@ -204,9 +206,15 @@ def _relations(
         if _place(each.candidate.left) not in taken
         and (_place(each.candidate.right), _place(each.candidate.left)) not in done
     ]
-    for each in choose(scored, least, further):
+    sources = [table.reference.source for table in tables]
+    stated = [
+        Scored(each.candidate, 1.0)
+        for each in candidates
+        if (_place(each.candidate.left), _place(each.candidate.right)) in done
+    ]
+    for each in choose(scored, least, further, sources, stated):
         tested = _tested(reader, tests, each.candidate.overlap)
-        if tested.matched_rows and tested.left_match.value >= CONFIRMED * each.candidate.overlap.containment:
+        if tested.matched_rows and tested.apart_from_one >= CONFIRMED * each.candidate.overlap.containment:
             relations.append(_relation(tables, each, tested))
     relations += composite_joins(reader, tests, known.columns, relations)
     relations += propose_by_name(tables, known.columns, relations)
@@ -217,7 +225,15 @@ def _relations(
 def _tested(reader: TableReader, tests: Tests, overlap: Overlap) -> Tested:
     left, right = overlap.left, overlap.right
     references = [str(reader.tables[side.column.table].reference) for side in (left, right)]
-    key = ["join", references[0], left.column.position, left.place, references[1], right.column.position, right.place]
+    key = [
+        TESTED_AS,
+        references[0],
+        left.column.position,
+        left.place,
+        references[1],
+        right.column.position,
+        right.place,
+    ]
     return tested_from(tests.recall(key, references, lambda: test_join(reader, overlap).as_json()))
 
 

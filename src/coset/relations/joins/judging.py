@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from coset.relations.joins.features import (
     BITS_EACH,
+    COLLECTED,
+    COLLECTED_BITS,
     Candidate,
     Features,
     collects_keys,
@@ -93,6 +95,13 @@ class Background:
             return UNKNOWN
         return Roles(*map(float, profile @ self._members))
 
+    def share(self, column: str, attribute: str) -> float:
+        """How far a column is this attribute."""
+        profile = self.attributes.by_reference.get(column)
+        if profile is None or attribute not in self.attributes.identities:
+            return 0.0
+        return float(profile[self.attributes.identities.index(attribute)])
+
     def same_attribute(self, one: str, other: str) -> float:
         return _shared(self.attributes, one, other)
 
@@ -144,6 +153,10 @@ PROVEN, PROVEN_ASIDE, PROVEN_BITS, KEY_ROLE = 0.93, 0.8, 1_000.0, 0.6
 """On the environments that taught the judging all joins of such keys hold, 60 of them listed."""
 SURE_BY_PREFIX = 0.85
 """Of two columns whose every value begins with the same word, one of them unique and holding the other."""
+EQUAL, EQUAL_BITS = 0.97, 300.0
+ADDRESSES, SAME_ADDRESSES, LEAST_ADDRESSES = 0.4, 0.75, 0.3
+ELSEWHERE = 0.5
+"""A key of the own table that so few rows refer to is no second name of the row itself."""
 FULLY_SAID, SURE_ROLE, UNIQUE, FORBIDDEN = 0.9, 0.5, 0.98, 0.2
 
 
@@ -218,6 +231,12 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
         believed = names_of_tables(candidate) if candidate.right.is_names else float(likelihood)
         if _is_proven(candidate, side, background):
             believed = max(believed, PROVEN if Features(*candidate.features).right_is_main else PROVEN_ASIDE)
+        if _are_equal_keys(candidate, side, background):
+            believed = max(believed, PROVEN_ASIDE)
+        if _points_into_own_table(candidate, side, background):
+            believed = max(believed, COLLECTED)
+        if _are_addresses(candidate, side, background):
+            believed = max(believed, ADDRESSES + (SAME_ADDRESSES - ADDRESSES) * candidate.overlap.containment)
         if side.same_prefix:
             believed = max(believed, SURE_BY_PREFIX)
         believed = min(believed, _most(candidate, side, background))
@@ -242,11 +261,53 @@ def _is_proven(candidate: Candidate, side: Sides, background: Background) -> boo
     )
 
 
+def _are_equal_keys(candidate: Candidate, side: Sides, background: Background) -> bool:
+    """Whether two keys hold the very same values, which do not lie close together: both list the same things."""
+    overlap = candidate.overlap
+    return (
+        min(overlap.containment, candidate.coverage) >= EQUAL
+        and candidate.bits >= EQUAL_BITS
+        and not held_by_chance(overlap)
+        and not {"piece", "head"} & {overlap.left.form, overlap.right.form}
+        and candidate.left.table != candidate.right.table
+        and min(background.roles(side.left).key, background.roles(side.right).key) >= KEY_ROLE
+    )
+
+
+def _points_into_own_table(candidate: Candidate, side: Sides, background: Background) -> bool:
+    """Whether a few rows name others of the same table by a key whose values tell something: the one they replace, the
+    one they belong to. Whether these are other rows is seen in the rows themselves."""
+    overlap = candidate.overlap
+    return refers_to_own_table(candidate) or (
+        candidate.left.table == candidate.right.table
+        and overlap.containment >= EQUAL
+        and overlap.left.form == overlap.right.form == "whole"
+        and overlap.right.uniqueness >= UNIQUE
+        and candidate.bits >= COLLECTED_BITS / 5
+        and candidate.coverage < ELSEWHERE
+        and background.roles(side.right).key >= KEY_ROLE
+    )
+
+
+def _are_addresses(candidate: Candidate, side: Sides, background: Background) -> bool:
+    """Whether both are e-mail addresses, of which the right has each once: an address is somebody's."""
+    overlap = candidate.overlap
+    return (
+        min(background.share(side.left, "email"), background.share(side.right, "email")) >= KEY_ROLE
+        and overlap.containment >= LEAST_ADDRESSES
+        and overlap.right.uniqueness >= 0.9
+        and candidate.bits >= PROVEN_BITS
+    )
+
+
 def _most(candidate: Candidate, side: Sides, background: Background) -> float:
     """What a join may be believed at most. Roles forbid some whatever the values say: a measure, a counter or a year
     refers to nothing, and nothing refers to one; the counters of two tables meet because both count."""
-    if candidate.left.table == candidate.right.table and candidate.left.uniqueness >= UNIQUE:
+    same_table = candidate.left.table == candidate.right.table
+    if same_table and (candidate.left.uniqueness >= UNIQUE and candidate.coverage >= ELSEWHERE):
         return FORBIDDEN  # Two names of the same row, which refers to no other.
+    if _points_into_own_table(candidate, side, background):
+        return 1.0
     said = max(candidate.name, background.meaning(side.left, side.right), background.means_table(*side[:3]))
     if said >= FULLY_SAID or candidate.right.is_names:
         return 1.0

@@ -7,10 +7,13 @@ not joined with each other; of two keys of the same things one refers to the oth
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from coset.relations.joins.features import Candidate, Features
+from coset.relations.joins.variants import Variant
 
 LEAST_LIKELY = 0.5
 SURPRISING_BITS = 30.0
@@ -20,7 +23,10 @@ SURPRISING_BITS = 30.0
 SAME_BITS = 300.0
 HUB_LIKELY = 0.6
 PARTS = ("piece", "head", "digits")
-FURTHER_LIKELY = 0.25
+FURTHER_LIKELY, FURTHER_UNNAMED, FURTHER_UNIQUE = 0.25, 0.5, 0.95
+"""A further parent must be so likely, and more so where others would not refer to its table by it."""
+CLOSER = 1.3
+ALL_OF_THEM, LEAST_THROUGH, LEAST_REFERRED, THROUGH = 0.97, 0.9, 2, 0.95
 
 
 @dataclass(frozen=True)
@@ -38,9 +44,16 @@ def likeliest(scored: Sequence[Scored], least: float = LEAST_LIKELY) -> list[Sco
     return sorted((each for each in scored if each.likelihood >= least), key=_order)[:MOST_LIKELY]
 
 
-def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY, further: int = 0) -> list[Scored]:
+def choose(
+    scored: Sequence[Scored],
+    least: float = LEAST_LIKELY,
+    further: int = 0,
+    sources: Sequence[str] = (),
+    stated: Sequence[Scored] = (),
+) -> list[Scored]:
     """The joins among the candidates. Where several tables list the same things, up to so many `further` ones are
-    joined beside the best, if each is likely by itself."""
+    joined beside the best, if each is likely by itself. `sources` names the source of each table; `stated` are
+    joins that are certain, from which others may follow."""
     best: dict[tuple[int, int], Scored] = {}
     for each in scored:
         pair = each.candidate.left.number, each.candidate.right.number
@@ -57,7 +70,7 @@ def choose(scored: Sequence[Scored], least: float = LEAST_LIKELY, further: int =
         parents.setdefault(left, []).append(each)
         chosen.append(each)
     kept = _with_hubs(_without_siblings(chosen, parents), best.values(), parents)
-    return _with_further(kept, best.values(), further) if further else kept
+    return _with_further(kept, best.values(), further, sources, stated) if further else kept
 
 
 def _without_pieces(scored: Sequence[Scored]) -> list[Scored]:
@@ -104,34 +117,99 @@ def _with_hubs(chosen: list[Scored], scored: Iterable[Scored], parents: dict[int
     return sorted([*chosen, *best.values()], key=_order)
 
 
-def _with_further(chosen: list[Scored], scored: Iterable[Scored], most: int) -> list[Scored]:
+def _with_further(
+    chosen: list[Scored], scored: Iterable[Scored], most: int, sources: Sequence[str], stated: Sequence[Scored]
+) -> list[Scored]:
     """With more parents for a column whose values several tables list alike: the customers of the ledger, of the
-    address book and of the warehouse. A question may start from any of them."""
-    first: dict[int, Scored] = {}
+    address book and of the warehouse. A question may start from any of them. Those of its own source come first, then
+    those that most others refer to."""
     parents: dict[int, list[Scored]] = {}
-    for each in chosen:
-        first.setdefault(each.candidate.left.number, each)
+    for each in (*chosen, *stated):
         parents.setdefault(each.candidate.left.number, []).append(each)
     pairs = {(left, each.candidate.right.number) for left, several in parents.items() for each in several}
-    added: Counter[int] = Counter()
+    referred = Counter(right for _, right in pairs)
+    possible: dict[int, list[Scored]] = {}
+    for each in _through_others(scored, parents, referred):
+        left, right = each.candidate.left.number, each.candidate.right.number
+        if left in parents and not {(left, right), (right, left)} & pairs and _is_further(each, parents[left][0]):
+            possible.setdefault(left, []).append(each)
     found = list(chosen)
-    for each in sorted(scored, key=_order):
-        left, right = each.candidate.left, each.candidate.right
-        if (
-            each.likelihood < FURTHER_LIKELY
-            or left.number not in first
-            or added[left.number] >= most
-            or (left.number, right.number) in pairs
-            or (right.number, left.number) in pairs
-            or not Features(*each.candidate.features).right_is_main
-            or right.table in {left.table, first[left.number].candidate.right.table}
-            or each.candidate.overlap.containment < 0.95 * first[left.number].candidate.overlap.containment
-        ):
-            continue
-        added[left.number] += 1
-        pairs.add((left.number, right.number))
-        found.append(each)
+    for left, several in sorted(possible.items()):
+        first = parents[left][0].candidate
+        source = sources[first.left.table] if sources else ""
+        tables = {first.left.table, *(each.candidate.right.table for each in parents[left])}
+        added: list[Scored] = []
+        for each in sorted(several, key=partial(_of_further, source, sources, referred)):
+            right = each.candidate.right
+            in_source = [
+                parent
+                for parent in (*parents[left], *added)
+                if not sources or sources[parent.candidate.right.table] == sources[right.table]
+            ]
+            if len(added) == most or right.table in tables or _is_sibling(each, in_source, pairs):
+                continue
+            tables.add(right.table)
+            added.append(each)
+        found += added
     return sorted(found, key=_order)
+
+
+def _through_others(
+    scored: Iterable[Scored], parents: dict[int, list[Scored]], referred: Counter[int]
+) -> Iterator[Scored]:
+    """The candidates, those with more belief that hold because others do: where a column refers to the suppliers, and
+    nearly all suppliers are among the addresses that many tables refer to, it refers to the addresses."""
+    to: dict[tuple[int, int], float] = {}
+    for several in parents.values():
+        for each in several:
+            overlap, candidate = each.candidate.overlap, each.candidate
+            if _is_whole(overlap.left) and overlap.containment >= ALL_OF_THEM:
+                to[candidate.left.number, candidate.right.number] = each.likelihood
+            if _is_whole(overlap.right) and candidate.coverage >= ALL_OF_THEM and overlap.left.uniqueness >= 0.98:
+                to[candidate.right.number, candidate.left.number] = each.likelihood
+    for each in scored:
+        left, right = each.candidate.left.number, each.candidate.right.number
+        if referred[right] >= LEAST_REFERRED and each.candidate.overlap.containment >= LEAST_THROUGH:
+            over = [
+                min(parent.likelihood, to[parent.candidate.right.number, right])
+                for parent in parents.get(left, ())
+                if (parent.candidate.right.number, right) in to
+                and parent.candidate.overlap.containment >= LEAST_THROUGH
+            ]
+            if over and THROUGH * max(over) > each.likelihood:
+                each = Scored(each.candidate, THROUGH * max(over))
+        yield each
+
+
+def _is_whole(variant: Variant) -> bool:
+    return variant.form not in PARTS
+
+
+def _is_further(each: Scored, first: Scored) -> bool:
+    """Whether the right side may list the same things as the first parent of the column does."""
+    overlap = each.candidate.overlap
+    least = FURTHER_LIKELY if Features(*each.candidate.features).right_is_main else FURTHER_UNNAMED
+    return (
+        each.likelihood >= least
+        and overlap.right.uniqueness >= FURTHER_UNIQUE
+        and overlap.containment >= 0.95 * first.candidate.overlap.containment
+    )
+
+
+def _of_further(source: str, sources: Sequence[str], referred: Counter[int], each: Scored) -> tuple[Any, ...]:
+    right = each.candidate.right
+    return not (sources and sources[right.table] == source), -referred[right.number], _order(each)
+
+
+def _is_sibling(each: Scored, parents: Sequence[Scored], pairs: Collection[tuple[int, int]]) -> bool:
+    """Whether the right side refers itself to a parent in its source that the column is as close to: the stock of an
+    item is not what an order line refers to, although it has one row an item. The suppliers among all addresses are:
+    closer ones."""
+    right, coverage = each.candidate.right.number, each.candidate.coverage
+    return any(
+        (right, parent.candidate.right.number) in pairs and coverage < CLOSER * parent.candidate.coverage
+        for parent in parents
+    )
 
 
 def _is_plain(scored: Scored) -> bool:
