@@ -8,6 +8,7 @@ from dataclasses import replace
 import duckdb
 import pytest
 
+from coset.environment.configuration import load_environment
 from coset.environment.corrections import CodeList as SaidCodeList
 from coset.environment.source import Column
 from coset.evidence.reading import JoinableTable
@@ -15,7 +16,10 @@ from coset.relations.code_lists.agreement import CodeColumn, said_of_lists
 from coset.relations.code_lists.find import ListStanding, find_code_lists
 from coset.relations.code_lists.lists import ListPart, parts_of, with_titles
 from coset.relations.code_lists.stage import labels_of, overruled
+from coset.state import EvidenceState
+from coset.state.listings import joins_of
 from coset.state.objects import CodeList, Reference
+from coset.use_cases.comprehend import EVIDENCE, comprehend
 
 
 @pytest.fixture
@@ -159,3 +163,29 @@ def test_a_sentence_or_the_title_of_a_domain_says_which_domain_decodes(connectio
     domains = "SELECT * FROM (VALUES ('40', 'CM', 'Cost method'), ('40', 'LT', 'Line type')) t(dtsy, dtrt, dtdl01)"
     [current] = find_code_lists([cost], with_titles([*lists, *parts(connection, "f0004", domains)]))
     assert "'CM'" in str(current.condition)
+
+
+def test_what_decodes_a_column_is_listed_among_the_joins_with_the_condition_that_chooses_its_rows(tmp_path):
+    with duckdb.connect(str(tmp_path / "db.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE codes AS SELECT * FROM (VALUES ('PRIO', 'H', 'high'), ('PRIO', 'L', 'low'), "
+            "('PRIO', 'M', 'medium'), ('PRIO', 'U', 'urgent'), ('STATE', 'H', 'held'), ('STATE', 'O', 'open')) "
+            "t(domain, code, label)"
+        )
+        connection.execute(
+            "CREATE TABLE cases AS SELECT i AS case_no, ['H', 'L', 'M', 'U'][1 + i % 4] AS prio FROM range(40) t(i)"
+        )
+    (tmp_path / "coset.yaml").write_text("sources:\n  db:\n    location: db.duckdb\n", encoding="utf-8")
+    environment = load_environment(tmp_path / "coset.yaml")
+    comprehend(environment, stages=EVIDENCE)
+    with EvidenceState.open(environment.state_folder) as state:
+        [row] = [each for each in joins_of(state, "cases") if each["kind"] == "code_list"]
+        assert joins_of(state, "cases", 1.0) == []
+    assert (row["left_columns"], row["right_columns"]) == (["db/main/cases.prio"], ["db/main/codes.code"])
+    assert (row["left_match"], row["right_match"]) == (1.0, 1.0)
+    with duckdb.connect(str(tmp_path / "db.duckdb")) as connection:
+        joined = connection.execute(
+            f"SELECT count(*) FROM cases AS a, codes AS b WHERE a.prio = (SELECT {row['right_expression']} "
+            "FROM codes AS codes WHERE codes.rowid = b.rowid)"
+        ).fetchall()
+    assert joined == [(40,)]

@@ -218,6 +218,7 @@ class EvidenceState:
                 "column_reference": each.column, "list_reference": each.list, "code_column": each.code_column,
                 "label_column": each.label_column, "condition": each.condition, "language": each.language,
                 "status": each.status, "confidence": each.confidence, "reasons": list(each.reasons),
+                "held": each.held, "used": each.used,
             }
             for each in lists
         ]  # fmt: skip
@@ -233,6 +234,7 @@ class EvidenceState:
             CodeList(
                 row["column_reference"], row["list_reference"], row["code_column"], row["label_column"],
                 row["condition"], row["language"], row["status"], row["confidence"], tuple(row["reasons"]),
+                row["held"] or 0.0, row["used"] or 0.0,
             )
             for row in self.rows("FROM code_lists ORDER BY column_reference, status, confidence DESC, list_reference")
         ]  # fmt: skip

@@ -6,23 +6,65 @@ they are shown. A name that means nothing raises `UserError` with the nearest on
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from coset.errors import UserError
+from coset.sql_text import identifier
 from coset.state.evidence_state import EvidenceState
 from coset.state.names import resolve
 
 
 def joins_of(state: EvidenceState, written: str | None = None, least: float = 0.0) -> list[dict[str, Any]]:
-    """The joins of at least this confidence: all, or those that touch a source, a table or a column."""
+    """The joins of at least this confidence: all, or those that touch a source, a table or a column. A column and the
+    rows of the list that decodes it are joined too."""
     reference = resolve(state, written) if written else None
-    return state.rows(
+    found = state.rows(
         "SELECT * FROM relations WHERE confidence >= $1 AND ($2 IS NULL OR left_table = $2 OR right_table = $2 "
         "OR starts_with(left_table, $2 || '/') OR starts_with(right_table, $2 || '/') "
         "OR list_contains(left_columns, $2) OR list_contains(right_columns, $2)) "
         "ORDER BY left_columns, right_columns",
         [least, reference],
     )
+    known = {(*row["left_columns"], *row["right_columns"]) for row in found}
+    for row in _decodings(state):
+        pair = (*row["left_columns"], *row["right_columns"])
+        touched = reference is None or any(_lies_within(each, reference) for each in pair)
+        if row["confidence"] >= least and pair not in known and touched:
+            known.add(pair)
+            found.append(row)
+    return sorted(found, key=lambda row: (row["left_columns"], row["right_columns"]))
+
+
+def _lies_within(place: str, reference: str) -> bool:
+    return place == reference or place.startswith((f"{reference}.", f"{reference}/"))
+
+
+def _decodings(state: EvidenceState) -> Iterator[dict[str, Any]]:
+    """Columns and the lists that decode them, as joins: the expression of the list chooses its rows that are about the
+    column."""
+    places = {
+        row["reference"]: (row["table_reference"], row["expression"])
+        for row in state.rows("SELECT reference, table_reference, expression FROM paths")
+    } | {
+        row["reference"]: (row["table_reference"], identifier(row["name"]))
+        for row in state.rows("SELECT reference, table_reference, name FROM columns")
+    }
+    by_place = {place: reference for reference, place in places.items()}
+    for each in state.code_lists():
+        if each.status != "current" or each.column not in places:
+            continue
+        table, column = places[each.column]
+        code = identifier(each.code_column)
+        right = by_place.get((each.list, code), f"{each.list}.{each.code_column}")
+        yield {
+            "id": f"{each.column} = {right}", "left_table": table, "right_table": each.list,
+            "left_columns": [each.column], "right_columns": [right], "kind": "code_list", "left_expression": column,
+            "right_expression": f"CASE WHEN {each.condition} THEN {code} END" if each.condition else code,
+            "left_match": each.held, "left_match_error": 0.0, "right_match": each.used, "right_match_error": 0.0,
+            "cardinality": "n:1", "provenance": "measured", "confidence": each.confidence, "unmatched_left": [],
+            "unmatched_right": [], "reasons": list(each.reasons),
+        }  # fmt: skip
 
 
 def quality_of(state: EvidenceState, written: str | None = None, kind: str | None = None) -> list[dict[str, Any]]:

@@ -357,6 +357,14 @@ def proposed_joins(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(PROPOSED_TABLE)
 
 
+def shares_of_code_lists(connection: duckdb.DuckDBPyConnection) -> None:
+    """How much of a column a list decodes, with which it is shown among the joins."""
+    connection.execute(
+        "ALTER TABLE code_lists ADD COLUMN held DOUBLE; ALTER TABLE code_lists ADD COLUMN used DOUBLE; "
+        "DELETE FROM meta WHERE key = 'code lists'"
+    )
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -375,6 +383,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     profiles_of_all_kinds,
     record_links,
     proposed_joins,
+    shares_of_code_lists,
 )
 
 

@@ -284,6 +284,10 @@ class CodeList:
     status: Literal["current", "outdated"]
     confidence: float
     reasons: tuple[str, ...] = ()
+    held: float = 0.0
+    """The share of the column's rows that the list decodes."""
+    used: float = 0.0
+    """The share of the list's codes that the column has."""
 
 
 def _quoted(name: str) -> str:

@@ -154,6 +154,7 @@ def _chosen(
             CodeList(
                 column.reference, reference, part.code_column, part.label_column, part.condition, part.language,
                 "current" if is_current else "outdated", round(confidence, 3), tuple(reasons),
+                match.held, match.used,
             )
         )  # fmt: skip
     return result

@@ -17,6 +17,7 @@ from coset.relations.code_lists.find import ListStanding, find_code_lists, plain
 from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of, with_titles
 from coset.relations.copies.row_overlap import PassingOver
 from coset.relations.copies.stage import copies_digest, copies_with_originals, spoken_of, standing_of, texts_in_force
+from coset.relations.joins.names import stem
 from coset.state.evidence_state import corrections_in_force
 from coset.state.objects import CodeList
 from coset.state.read_model import ReadModel
@@ -102,11 +103,18 @@ def _code_place(
         f"WHERE value IS NOT NULL GROUP BY held HAVING held <> '' ORDER BY held LIMIT {MOST_VALUES + 1}"
     ).fetchall()
     if 1 < len(rows) <= MOST_VALUES:
-        name = path.reference.removeprefix(f"{path.table_reference}.")
+        name = _name_of_place(path.reference.removeprefix(f"{path.table_reference}."))
         yield CodeColumn(
             path.reference, table.reference.table or "", name, tuple(each.name for each in table.columns),
             path.table_reference, dict(rows), reading,
         )  # fmt: skip
+
+
+def _name_of_place(path: str) -> str:
+    """What a place is called: `status.code`; of what lists hold, their own name alone unless it only says that it is a
+    code: the quantity of `parts[].qty` is no part."""
+    inside = path.rpartition("[].")[2]
+    return inside if stem(inside) else path
 
 
 def labels_of(
