@@ -28,6 +28,7 @@ from report import report
 
 from coset.identities.inventory import load_inventory
 from coset.state import EvidenceState
+from coset.state.queries import insert_arrow
 
 AIM_SECONDS, AIM_BYTES = 2.0, 600_000
 DIMENSIONS = 64
@@ -85,10 +86,7 @@ def fill(folder: Path, objects: int) -> None:
     )  # fmt: skip
     with EvidenceState.open(folder / ".coset") as state:
         for name, table in (("memberships", rows), ("prototypes", prototypes)):
-            state.connection.register("arriving", table)
-            names = ", ".join(table.column_names)
-            state.connection.execute(f"INSERT INTO {name} ({names}) SELECT {names} FROM arriving")
-            state.connection.unregister("arriving")
+            insert_arrow(state, name, table)
         state.set_meta("identity_model", "generated")
 
 

@@ -14,6 +14,7 @@ from coset.answering.checks.statement import TablesOfState, read_statement
 from coset.environment.configuration import load_environment
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
+from coset.state.queries import execute
 
 CLEAN_BUYER = "regexp_replace(o.buyer, '^#', '')"
 CLEAN_DATE = "CAST(try_strptime(placed, ['%d/%m/%Y', '%Y-%m-%d']) AS DATE)"
@@ -529,19 +530,20 @@ def ruled(company: Company, tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("ruled") / "company"
     shutil.copytree(company.folder, folder)
     with EvidenceState.open(folder / ".coset") as state:
-        connection = state.connection
         for table in ("copies", "rules", "code_lists"):
-            connection.execute(f"DELETE FROM {table}")
-        connection.execute("INSERT INTO copies VALUES ('shop/customers', 'crm/clients', 'backup', 0.9, 'none', [])")
-        connection.execute(
+            execute(state, f"DELETE FROM {table}")
+        execute(state, "INSERT INTO copies VALUES ('shop/customers', 'crm/clients', 'backup', 0.9, 'none', [])")
+        execute(
+            state,
             "INSERT INTO rules VALUES ('rule 1', 'book#1', 'Orders with rating = 1 are left out of every figure. Amounts are in euro.', 'general', "
             "['shop/orders.rating', 'shop/orders.amount'], 'current'), ('rule 2', 'book#2', 'Orders without an amount are excluded.', 'general', "
             "['shop/orders.amount'], 'superseded'), ('rule 3', 'book#3', 'The currency is only filled since amount is.', "
-            "'general', ['shop/orders.amount'], 'current')"
+            "'general', ['shop/orders.amount'], 'current')",
         )
-        connection.execute(
+        execute(
+            state,
             "INSERT INTO code_lists VALUES ('shop/orders.buyer', 'shop/customers', 'customer_id', 'name', NULL, 'en', "
-            "'outdated', 0.9, []), ('shop/orders.buyer', 'crm/clients', 'id', 'name', NULL, 'en', 'current', 0.9, [])"
+            "'outdated', 0.9, []), ('shop/orders.buyer', 'crm/clients', 'id', 'name', NULL, 'en', 'current', 0.9, [])",
         )
     made = Company(folder)
     yield made

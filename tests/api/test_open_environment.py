@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +20,7 @@ from api.shop import SCRIPT, copy_of, write_shop
 from coset.answering.audit import Runs
 from coset.errors import CosetError, LimitReached, NotAllowed, UserError
 from coset.use_cases.cancellation import Cancellation, Cancelled
-from coset.use_cases.workspace import Sessions, StateGate
+from coset.use_cases.workspace import Sessions
 
 
 def test_importing_coset_loads_no_library():
@@ -188,23 +187,6 @@ def test_comprehension_can_be_stopped_and_goes_on(tmp_path: Path):
         with pytest.raises(Cancelled):
             environment._comprehend(call, 1, False)
         assert environment.comprehend(jobs=1).roles.objects == 9
-
-
-def test_a_writer_does_not_wait_for_ever_and_readers_go_on():
-    access = StateGate(writer_waits=0.05)
-    with access.reading():
-        with pytest.raises(CosetError, match="in use by another call"), access.writing():
-            pass
-        with access.reading():
-            pass
-    seen: list[str] = []
-    with access.writing():
-        reader = threading.Thread(target=lambda: [seen.append("read") for _ in [access.reading().__enter__()]])
-        reader.start()
-        time.sleep(0.05)
-        assert not seen
-    reader.join(AT_MOST)
-    assert seen == ["read"]
 
 
 def test_calling_a_question_off_ends_the_run(shop: Path, tmp_path: Path):

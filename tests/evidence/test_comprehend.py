@@ -224,8 +224,8 @@ def test_relations_are_completed_after_a_kill_between_reading_and_relating(
         patched.setattr(module, "relate", die)
         with pytest.raises(KeyboardInterrupt):
             run(company)
-    with state_of(company) as state:
-        assert state.count("tables") == 4 and state.count("relations") == 0
+    with pytest.raises(UserError, match="goes on where it was stopped"):
+        state_of(company)
     summary = run(company)
     assert summary.looked_at == 0 and summary.relations >= 1
 

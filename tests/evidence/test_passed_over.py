@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from pathlib import Path
 
 import bson
@@ -17,7 +15,6 @@ from coset.relations.code_lists import stage as code_lists
 from coset.relations.copies.row_overlap import RowCounter
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
-from coset.state import evidence_state as state_module
 from coset.use_cases import comprehend as comprehension
 from coset.use_cases.comprehend import EVIDENCE, Settings, Summary, comprehend
 
@@ -157,32 +154,3 @@ def test_a_document_that_cannot_be_read_is_named(tmp_path: Path):
     summary = run(folder)
     assert summary.problems == (("shop/notes.docx", "is damaged"),)
     assert summary.relations > 0
-
-
-def test_a_writer_waits_for_readers_that_have_the_state_for_a_moment(tmp_path: Path):
-    state = tmp_path / "state"
-    EvidenceState.open(state).close()
-    # Another process, as a web page is: within one process DuckDB shares a file.
-    pid = os.fork()
-    if pid == 0:
-        with EvidenceState.read(state):
-            (tmp_path / "reading").touch()
-            time.sleep(0.5)
-        os._exit(0)
-    while not (tmp_path / "reading").exists():
-        time.sleep(0.01)
-    EvidenceState.open(state).close()
-    os.waitpid(pid, 0)
-
-
-def test_a_state_that_may_not_be_written_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    state = tmp_path / "state"
-    EvidenceState.open(state).close()
-    monkeypatch.setattr(state_module.os, "access", lambda path, mode: mode != os.W_OK)
-
-    def refused(*_: object, **__: object) -> None:
-        raise duckdb.IOException("IO Error: Cannot open file: Permission denied")
-
-    monkeypatch.setattr(state_module.duckdb, "connect", refused)
-    with pytest.raises(CosetError, match="may not be written by this user"):
-        EvidenceState.open(state)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from coset.sql_text import identifier, literal, qualified
 from coset.state import EvidenceState
 from coset.state.listings import quality_of
+from coset.state.queries import execute
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=12)
 
@@ -46,9 +47,10 @@ def test_mysql_has_its_own_quotes() -> None:
 
 def test_a_source_whose_name_holds_an_underscore_is_not_taken_for_another(tmp_path) -> None:
     with EvidenceState.open(tmp_path) as state:
-        state.connection.execute("INSERT INTO sources (source) VALUES ('a_b'), ('axb')")
-        state.connection.execute(
+        execute(state, "INSERT INTO sources (source) VALUES ('a_b'), ('axb')")
+        execute(
+            state,
             "INSERT INTO diagnostics (column_reference, id, kind) "
-            "VALUES ('a_b/t.c', '1', 'padded'), ('axb/t.c', '2', 'padded')"
+            "VALUES ('a_b/t.c', '1', 'padded'), ('axb/t.c', '2', 'padded')",
         )
         assert [row["reference"] for row in quality_of(state, "a_b")] == ["a_b/t.c"]

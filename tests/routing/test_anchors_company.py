@@ -23,6 +23,7 @@ from coset.routing.anchors import (
 from coset.routing.request import Anchor
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
+from coset.state.queries import execute
 from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
 
 CANCERS = {"BRCA": "Breast Invasive Carcinoma", "LGG": "Brain Lower Grade Glioma", "LUAD": "Lung Adenocarcinoma"}
@@ -100,7 +101,7 @@ class Company:
 
     def rows(self, sql: str) -> list[tuple]:
         with EvidenceState.read(self.environment.state_folder) as state:
-            return state.connection.execute(sql).fetchall()
+            return execute(state, sql).fetchall()
 
     def ask(self, question: str) -> dict[tuple[str, str], Anchor]:
         """Anchors by reference and kind."""
@@ -383,7 +384,7 @@ def test_without_a_session_what_the_state_knows_is_held_and_a_later_session_comp
 ):
     with EvidenceState.open(own_company.environment.state_folder) as state:
         for name in ("indexed_tables", "indexed_columns", "indexed_values", "code_labels"):
-            state.connection.execute(f"DELETE FROM {name}")
+            execute(state, f"DELETE FROM {name}")
     alone = own_company.build(session=False)
     assert alone.searched > company.summary.searched
     known = "SELECT count(*) FROM indexed_values WHERE reference = 'shop/customers.customer_id'"
@@ -396,7 +397,7 @@ def test_without_a_session_what_the_state_knows_is_held_and_a_later_session_comp
 def test_a_state_whose_values_were_never_indexed_says_so(own_company: Company):
     with EvidenceState.open(own_company.environment.state_folder) as state:
         for name in ("indexed_tables", "indexed_columns", "indexed_values", "code_labels"):
-            state.connection.execute(f"DROP TABLE {name}")
+            execute(state, f"DROP TABLE {name}")
     with EvidenceState.read(own_company.environment.state_folder) as state:
         index = AnchorIndex.load(state)
     found = look_up("customers in 'Lyon'", index)

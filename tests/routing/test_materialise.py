@@ -18,6 +18,7 @@ from coset.routing.views.builder import materialise
 from coset.routing.views.text import view_text
 from coset.routing.views.view import view_json
 from coset.state import EvidenceState
+from coset.state.queries import execute
 
 ORDER, CUSTOMERS, ITEMS = "shop/main/order", "crm/customers", "shop/main/items"
 SPEND = GivenScores(
@@ -205,7 +206,7 @@ def test_a_source_made_schema_only_later_shows_no_value_that_the_state_still_hol
     folder = tmp_path / "state"
     shutil.copytree(company().state_folder, folder)
     with EvidenceState.open(folder) as state:
-        state.connection.execute("UPDATE sources SET schema_only = true WHERE source = 'crm'")
+        execute(state, "UPDATE sources SET schema_only = true WHERE source = 'crm'")
     hidden = StateObjects(folder)
     every = {column.reference: 0.9 for table in hidden.tables for column in hidden.columns(table)}
     text = view_text(view_for(hidden, GivenScores({}, every), (), budget=20_000))

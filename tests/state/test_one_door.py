@@ -12,7 +12,11 @@ DOORS = {"connection", "_connection", "rows", "count"}
 def sends_sql_to_a_state(file: Path) -> bool:
     """Whether a module uses a state's connection, or what only the state's own modules may import."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Attribute) and node.attr in DOORS and ast.unparse(node.value).endswith("state"):
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in DOORS
+            and ast.unparse(node.value).endswith(("state", "state.copy"))
+        ):
             return True
         if isinstance(node, ast.ImportFrom) and node.module in {"coset.state.queries"}:
             return True

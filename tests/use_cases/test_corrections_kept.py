@@ -11,6 +11,7 @@ from coset.environment.configuration import load_environment
 from coset.environment.corrections import load_corrections
 from coset.identities.teaching import MOVED
 from coset.state import EvidenceState
+from coset.state.queries import execute
 
 
 def identity_of(environment: coset.OpenEnvironment, reference: str, coordinate: str) -> str:
@@ -55,11 +56,12 @@ def test_a_state_of_an_earlier_release_hands_over_what_people_said(tmp_path: Pat
     with coset.open(folder) as environment:
         environment.comprehend(jobs=1)
     with EvidenceState.open(folder / ".coset") as state:
-        state.connection.execute(
-            "INSERT INTO taught VALUES (7, 'shop/orders.amount', 'attribute', 'price_of', true, current_timestamp)"
+        execute(
+            state,
+            "INSERT INTO taught VALUES (7, 'shop/orders.amount', 'attribute', 'price_of', true, current_timestamp)",
         )
-        state.connection.execute("INSERT INTO notes VALUES (3, 'shop/orders', 'As of May.', current_timestamp)")
-        state.connection.execute("DELETE FROM meta WHERE key = $1", [MOVED])
+        execute(state, "INSERT INTO notes VALUES (3, 'shop/orders', 'As of May.', current_timestamp)")
+        execute(state, "DELETE FROM meta WHERE key = $1", [MOVED])
     with coset.open(folder) as environment:
         assert [(note.number, note.text) for note in environment.notes()] == [(1, "As of May.")]
         assert [each.identity for each in environment.taught()] == ["price_of"]

@@ -135,8 +135,7 @@ class Environment:
         settings = Settings(
             everything, mask_personal, spread=spread or over_processes(jobs), read_with=read_with, link=link
         )
-        with self.workspace.renewing():
-            return comprehend(self.configuration, settings, progress)
+        return comprehend(self.configuration, settings, progress)
 
     # Evidence
 
@@ -478,8 +477,7 @@ class Environment:
         """
         from coset.use_cases.readings import list_readings
 
-        with self.workspace.gate.reading():
-            return list_readings(self.configuration, about, every=every)
+        return list_readings(self.configuration, about, every=every)
 
     def next_page(self) -> CataloguePage | None:
         """The next tables that neither a model nor an agent has read, as text for one; None when all are read.
@@ -488,8 +486,7 @@ class Environment:
         """
         from coset.use_cases.readings import next_page
 
-        with self.workspace.gate.reading():
-            return next_page(self.configuration)
+        return next_page(self.configuration)
 
     def hand_in_page(self, key: str, lines: str) -> PageReply:
         """Keep what an agent read on a page of `next_page`, in the lines that its text asks for.
@@ -498,8 +495,7 @@ class Environment:
         """
         from coset.use_cases.readings import hand_in_page
 
-        with self.workspace.renewing():
-            return hand_in_page(self.configuration, key, lines)
+        return hand_in_page(self.configuration, key, lines)
 
     def taught(self) -> tuple[Statement, ...]:
         """All that people said of roles.

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 from coset.benchmark.attempting import Outcome, Request, with_steps
 from coset.environment.configuration import Environment
-from coset.state.evidence_state import FILE_NAME
+from coset.state.file import FILE_NAME
 
 
 class AttemptPlace(Protocol):

@@ -205,6 +205,10 @@ class Corrections:
     lines: tuple[tuple[Correction, int], ...] = ()
     """Each entry with the line where it begins."""
 
+    def but_notes(self) -> tuple[Correction, ...]:
+        """All that can change more than what is shown beside a thing."""
+        return tuple(entry for entry, _ in self.lines if not isinstance(entry, Note))
+
     def unknown(self, exists: Callable[[str], bool]) -> list[Problem]:
         """The entries that name something that is not there, as problems."""
         return [

@@ -2,14 +2,12 @@
 
 In: evidence of tables, relations, documents, notes of people. Out: the same, by reference. What is known of a table is
 replaced in one transaction, so a kill at any moment leaves each table as it was before or as it is after, and the next
-run goes on from there. Knows how evidence is stored, not how it is found.
+run goes on from there; who reads meanwhile sees none of it (`file`). Knows how evidence is stored, not how it is found.
 """
 
 from __future__ import annotations
 
 import datetime
-import os
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,21 +20,19 @@ import duckdb
 from coset.environment.catalogue import SourceListing
 from coset.environment.configuration import Environment
 from coset.environment.corrections import Corrections, corrections_text, load_corrections, parse_corrections
-from coset.errors import CosetError, UserError
+from coset.errors import UserError
+from coset.state.file import WorkingCopy, open_to_read
 from coset.state.migrations import migrate
 from coset.state.objects import CodeList, Copy, Diagnostic, Reference, Relation, TableEvidence
 from coset.state.queries import insert_rows
 from coset.state.rows import Rows, diagnostic_row, identifier, now, reference_of, relation_row, table_rows
 
-FILE_NAME = "state.duckdb"
 OWNED = (
     "columns", "paths", "value_groups", "group_values", "facets", "diagnostics", "duplicates", "documents",
     "join_tables", "join_columns", "join_variants", "join_lefts", "join_candidates",
 )  # fmt: skip
 """The state's tables whose rows belong to one table of the environment, which they name by `table_reference`."""
-WRITER_WAITS, READER_WAITS = 60.0, 1.0
-"""So many seconds an open state is waited for: readers (a web page, say) have it for a moment, a writer may be long."""
-HASHED_BY = "hashed_by"
+HASHED_BY, WITHDRAWN = "hashed_by", "values withdrawn"
 RELATIONS_FOUND = "relations"
 """What `meta` has while relations are those of the tables as they are known: any change of a table takes it away."""
 
@@ -62,40 +58,46 @@ class KnownTable:
 
 
 class EvidenceState:
-    """An open state. One process may write at a time; readers open it for a moment."""
+    """An open state: as it was last published, or a copy that is published when it is closed."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-        self._connection = connection
-        self.path = path
+    def __init__(self, connection: duckdb.DuckDBPyConnection, held: object) -> None:
+        self._connection, self._held = connection, held
         self._depth = 0
-
-    @property
-    def connection(self) -> duckdb.DuckDBPyConnection:
-        """For the modules of this package and for tests; a test holds every other package to the modules here."""
-        return self._connection
-
-    @classmethod
-    def open(cls, folder: Path) -> EvidenceState:
-        """The state in a folder, made when there is none, brought to the newest version when it is older."""
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / FILE_NAME
-        connection = _connect(path, read_only=False)
-        state = cls(connection, path)
-        try:
-            migrate(connection)
-            state._forget_other_hashes()
-        except BaseException:
-            connection.close()
-            raise
-        return state
 
     @classmethod
     def read(cls, folder: Path) -> EvidenceState:
-        """The state in a folder, for looking only."""
-        path = folder / FILE_NAME
-        if not path.exists():
-            raise UserError("this environment has not been comprehended yet: run `coset comprehend`")
-        return cls(_connect(path, read_only=True), path)
+        """The state in a folder, for looking only; nothing that is written meanwhile changes it."""
+        return cls(*open_to_read(folder))
+
+    @classmethod
+    def open(cls, folder: Path) -> EvidenceState:
+        """The state in a folder, to write into: made when there is none, brought to the newest version when it is
+        older. What is written is seen when it is closed; an error within its block takes all of it back."""
+        return cls._writing(WorkingCopy(folder, comprehends=False))
+
+    @classmethod
+    def comprehending(cls, folder: Path) -> EvidenceState:
+        """The same, for what takes long: corrections can be made meanwhile (`is_behind`), and after an error the next
+        comprehension goes on with what was stored until then."""
+        return cls._writing(WorkingCopy(folder, comprehends=True))
+
+    @classmethod
+    def _writing(cls, copy: WorkingCopy) -> EvidenceState:
+        state = cls(copy.connection, copy)
+        try:
+            migrate(copy.connection)
+            state._forget_other_hashes()
+        except BaseException:
+            copy.discard()
+            raise
+        return state
+
+    @property
+    def copy(self) -> WorkingCopy:
+        """The copy that is written to."""
+        if not isinstance(self._held, WorkingCopy):
+            raise TypeError("this state is open to look at only")
+        return self._held
 
     def __enter__(self) -> EvidenceState:
         return self
@@ -103,9 +105,16 @@ class EvidenceState:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(self._held, WorkingCopy) and error is not None:
+            self._held.discard()
+            self._held = None
         self.close()
 
     def close(self) -> None:
+        """End looking, or publish what was written."""
+        held, self._held = self._held, None
+        if isinstance(held, WorkingCopy):
+            held.publish()
         self._connection.close()
 
     # What is written
@@ -122,6 +131,21 @@ class EvidenceState:
         with self.transaction():
             self._connection.execute("DELETE FROM sources")
             self._insert("sources", rows)
+
+    def note_withdrawal(self, listings: Iterable[SourceListing]) -> None:
+        """Remember when a source whose values are known is now schema-only or gone. To be called before the sources are
+        stored."""
+        hidden = {listing.name: listing.schema_only for listing in listings}
+        known = self._connection.execute("SELECT source FROM sources WHERE NOT coalesce(schema_only, false)").fetchall()
+        if any(hidden.get(name, True) for (name,) in known):
+            self.set_meta(WITHDRAWN, "yes")
+
+    def leave_out_withdrawn(self) -> None:
+        """Have the file written anew when it is published, where values may no longer be here: a database file keeps
+        deleted ones in its free blocks. That it is to be done is kept until it is, so that a kill in between delays it
+        to the next comprehension. Their rows are for the stages to delete."""
+        if self.meta(WITHDRAWN) is not None:
+            self.copy.anew_without = WITHDRAWN
 
     def store_tables(self, evidences: Sequence[TableEvidence]) -> set[str]:
         """Replace all that is known of some tables, and answer with their references. Their relations are to be found
@@ -347,31 +371,6 @@ def family_row(
         "reference": reference, "id": identifier("family", reference), "source": source, "pattern": pattern,
         "members": list(members), "columns": list(columns), "rows": rows,
     }  # fmt: skip
-
-
-def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-    ends = time.monotonic() + (WRITER_WAITS if not read_only else READER_WAITS)
-    while True:
-        try:
-            connection = duckdb.connect(str(path), read_only=read_only, config={"enable_external_access": "false"})
-            # In a notebook or a terminal DuckDB would draw a bar of its own into our output.
-            connection.execute("SET enable_progress_bar = false")
-            return connection
-        except duckdb.Error as error:
-            if "lock" not in str(error).lower() or not isinstance(error, duckdb.IOException):
-                raise _unopened(path, read_only) from error
-            if time.monotonic() > ends:
-                raise CosetError("the evidence state is in use by another coset: try again later") from None
-            time.sleep(0.02)
-
-
-def _unopened(path: Path, read_only: bool) -> CosetError:
-    """Why a state cannot be opened. Only of one that is damaged is it said to make it anew."""
-    if not os.access(path if path.exists() else path.parent, os.R_OK if read_only else os.W_OK) or not (
-        read_only or os.access(path.parent, os.W_OK)
-    ):
-        return CosetError(f"the evidence state '{path}' may not be {'read' if read_only else 'written'} by this user")
-    return CosetError(f"the evidence state cannot be opened: move '{path}' away and run `coset comprehend`")
 
 
 LAST_READ = "corrections file"

@@ -295,7 +295,7 @@ class ProposedReference:
 
 def profiles(state: EvidenceState, coordinate: str) -> Profiles:
     """Empty where no roles were realised."""
-    connection = state.connection
+    connection = state._connection
     named = connection.execute(
         "SELECT list(identity ORDER BY position) FROM prototypes WHERE coordinate = $1 AND bank = "
         "(SELECT max(bank) FROM prototypes)",
@@ -312,7 +312,7 @@ def profiles(state: EvidenceState, coordinate: str) -> Profiles:
 def read_names(state: EvidenceState) -> dict[str, tuple[ReadName, ...]]:
     """By reference, the surest first."""
     found: dict[str, list[ReadName]] = {}
-    for reference, name, confidence in state.connection.execute(
+    for reference, name, confidence in state._connection.execute(
         "SELECT reference, name, max(confidence) FROM readings WHERE name <> '' GROUP BY reference, name "
         "ORDER BY reference, max(confidence) DESC, name"
     ).fetchall():
@@ -322,7 +322,7 @@ def read_names(state: EvidenceState) -> dict[str, tuple[ReadName, ...]]:
 
 def written_joins(state: EvidenceState) -> frozenset[frozenset[str]]:
     """Pairs of columns that SQL of people holds equal."""
-    rows = state.connection.execute(
+    rows = state._connection.execute(
         "SELECT columns, others FROM sql_uses WHERE kind = 'join' AND len(columns) = 1 AND len(others) = 1"
     ).fetchall()
     return frozenset(frozenset((columns[0], others[0])) for columns, others in rows)
@@ -333,17 +333,17 @@ def store_proposed(state: EvidenceState, relations: Iterable[Relation], kept_of:
     columns = ("id", "left_table", "left_columns", "right_columns", "right_table", "cardinality", "confidence")
     rows = {row["id"]: {name: row[name] for name in columns} for row in map(relation_row, relations)}
     with state.transaction():
-        state.connection.execute(
+        state._connection.execute(
             "DELETE FROM proposed_joins WHERE list_contains($1::VARCHAR[], id) "
             "OR NOT list_has_any($2::VARCHAR[], [left_table, right_table])",
             [list(rows), list(kept_of)],
         )
-        insert_rows(state.connection, "proposed_joins", list(rows.values()))
+        insert_rows(state._connection, "proposed_joins", list(rows.values()))
 
 
 def proposed_references(state: EvidenceState) -> list[ProposedReference]:
     """Columns that refer to others by what was proposed or declared, many to one, the surest first."""
-    rows = state.connection.execute(
+    rows = state._connection.execute(
         "SELECT left_columns[1], right_columns[1], right_table FROM proposed_joins WHERE len(left_columns) = 1 "
         "AND len(right_columns) = 1 AND cardinality IN ('n:1', '1:1') ORDER BY confidence DESC, id"
     ).fetchall()
@@ -353,7 +353,7 @@ def proposed_references(state: EvidenceState) -> list[ProposedReference]:
 def background_digest(state: EvidenceState) -> str:
     """Changes with whatever joins are judged by: roles, readings, written SQL, and what was proposed."""
     parts = [
-        state.connection.execute(f"SELECT count(*), sum(hash({what})::HUGEINT) FROM {table}").fetchall()
+        state._connection.execute(f"SELECT count(*), sum(hash({what})::HUGEINT) FROM {table}").fetchall()
         for table, what in (
             ("memberships", "reference, coordinate, identity, round(membership, 3)"),
             ("readings", "reference, name, round(confidence, 3)"),

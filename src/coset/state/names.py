@@ -96,12 +96,12 @@ class Names:
 
 def names_of(state: EvidenceState) -> Names:
     """Everything of a state that has a name: sources, tables, columns, nested paths, facets."""
-    rows = state.connection.execute(
+    rows = state._connection.execute(
         "SELECT source FROM sources UNION ALL SELECT reference FROM tables UNION ALL SELECT reference FROM columns "
         "UNION ALL SELECT reference FROM paths UNION ALL SELECT reference FROM facets"
     ).fetchall()
-    schemas = state.connection.execute("SELECT reference, schema_name FROM tables").fetchall()
-    members = state.connection.execute("SELECT reference, members FROM families").fetchall()
+    schemas = state._connection.execute("SELECT reference, schema_name FROM tables").fetchall()
+    members = state._connection.execute("SELECT reference, members FROM families").fetchall()
     return Names([row[0] for row in rows], schemas=dict(schemas), members=dict(members))
 
 

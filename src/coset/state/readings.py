@@ -19,6 +19,7 @@ READERS: tuple[Reader, ...] = get_args(Reader)
 """In the order in which they win where they are equally sure."""
 OFFLINE: tuple[Reader, ...] = ("comment", "document", "sql", "lexicon", "words", "abbreviations")
 SAID: tuple[Reader, ...] = ("person", "agent")
+PAGE_READERS: tuple[Reader, ...] = ("agent", "model")
 CORRECTIONS = "coset.corrections.yaml"
 """The source of readings that stand in the corrections file: they are what the file says now."""
 
@@ -140,6 +141,19 @@ class ReadingStore:
             "ORDER BY reader = 'person' DESC, confidence DESC, list_position($2::VARCHAR[], reader)",
             [reference, list(READERS)],
         )
+
+
+def take_over_pages(state: EvidenceState, other: EvidenceState) -> bool:
+    """Keep what an agent or a model read, page by page, in another version of the state. Whether there was any."""
+    ours, theirs = ReadingStore(state), ReadingStore(other)
+    known = ours.read_by_model()
+    here = set(fetch(state, "SELECT reference FROM tables"))
+    new = {table: digest for table, digest in theirs.read_by_model().items() if (table,) in here and table not in known}
+    hints = [each for each in select(other, ModelHint, "FROM model_hints") if each.table_reference in new]
+    readings = [each for each in theirs.all() if each.table_reference in new and each.source != CORRECTIONS]
+    for reader in PAGE_READERS if new else ():
+        ours.keep_reply([each for each in readings if each.reader == reader], new, hints, reader)
+    return bool(new)
 
 
 @dataclass(frozen=True)

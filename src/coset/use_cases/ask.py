@@ -159,7 +159,7 @@ def _ask_model(
 
     configuration = workspace.configuration
     try:
-        with workspace.sessions.lent(call) as session, workspace.gate.reading():
+        with workspace.sessions.lent(call) as session:
             recorder = _telling(configuration, call)
             if number is None:
                 answer, number = ask_and_keep(question, configuration, options, recorder, session, call)

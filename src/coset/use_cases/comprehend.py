@@ -22,6 +22,7 @@ import duckdb
 
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
+from coset.environment.corrections import parse_corrections
 from coset.environment.families import Unit, units_of
 from coset.environment.leftovers import make_private, sweep
 from coset.environment.source import Table
@@ -50,15 +51,21 @@ from coset.routing.ranking.index import store_vectors
 from coset.routing.ranking.model import load_routing_model
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
-from coset.state.evidence_state import RELATIONS_FOUND, corrections_in_force, family_row, remember_corrections
+from coset.state.evidence_state import (
+    LAST_READ,
+    RELATIONS_FOUND,
+    corrections_in_force,
+    family_row,
+    remember_corrections,
+)
 from coset.state.joins import JoinTables, background_digest, profiles, store_proposed, written_joins
 from coset.state.joins import read_names as read_names_of
 from coset.state.names import names_of
 from coset.state.objects import Relation
 from coset.state.read_model import ReadModel
+from coset.state.readings import take_over_pages
 from coset.state.relations import RelationRow
 from coset.state.rows import reference_of, table_of
-from coset.state.withdrawal import note_withdrawal, rewrite_without_withdrawn
 from coset.use_cases.readings import ModelReadingSummary, ReadWith, read_with_model
 
 Progress = Callable[[int, int, str], None]
@@ -186,33 +193,62 @@ def comprehend(
     progress: Progress | None = None,
     stages: Sequence[Stage] | None = None,
 ) -> Summary:
-    """Bring the evidence state of an environment up to date."""
+    """Bring the evidence state of an environment up to date. Who reads it meanwhile reads the last one."""
     started = time.monotonic()
     environment.prepare_state_folder()
     environment.forget_sources_that_are_gone()
     catalogue = Catalogue(environment)
     try:
-        with EvidenceState.open(environment.state_folder) as state, ExitStack() as closing:
+        with EvidenceState.comprehending(environment.state_folder) as state, ExitStack() as closing:
             run = Run(environment, catalogue, state, settings or Settings(), progress or _silent, closing)
-            for stage in STAGES if stages is None else stages:
-                run.progress(0, 0, stage.what)
-                try:
-                    stage.run(run)
-                except Cancelled:
-                    raise
-                except Exception as error:
-                    run.problems.append((stage.what, _told(error)))
-            relations = ReadModel(state).count(RelationRow)
+            _run(run, STAGES if stages is None else stages)
             if stages is None:  # All that is known was looked at: nothing is left of values that were withdrawn.
-                closing.close()
-                rewrite_without_withdrawn(state)
-            run.report(relations=relations, problems=tuple(run.problems), seconds=time.monotonic() - started)
+                state.leave_out_withdrawn()
+            _publish(run)
+            run.report(problems=tuple(run.problems), seconds=time.monotonic() - started)
             return run.summary
     finally:
         catalogue.close()
         forget_samples(environment.state_folder)
         sweep(environment.state_folder)
         make_private(environment.state_folder, but=environment.secrets_file)
+
+
+def _run(run: Run, stages: Sequence[Stage]) -> None:
+    for stage in stages:
+        run.progress(0, 0, stage.what)
+        try:
+            stage.run(run)
+        except Cancelled:
+            raise
+        except Exception as error:
+            run.problems.append((stage.what, _told(error)))
+
+
+def _publish(run: Run) -> None:
+    """Let others see the state, with all that was said meanwhile; the last time with those who speak waiting."""
+    copy = run.state.copy
+    for is_last in (False, False, True):
+        with copy.publishing():
+            if is_last and copy.is_behind():
+                _catch_up(run)
+            if not copy.is_behind():
+                run.report(relations=ReadModel(run.state).count(RelationRow))
+                run.closing.close()
+                run.state.close()
+                return
+        _catch_up(run)
+
+
+def _catch_up(run: Run) -> None:
+    """Bring in what was said since the state was copied."""
+    with run.state.copy.catching_up():
+        known = corrections_in_force(run.environment, run.state)
+        before = parse_corrections(run.state.meta(LAST_READ) or "")
+        with EvidenceState.read(run.environment.state_folder) as published:
+            read = take_over_pages(run.state, published)
+        only_notes = not read and known.but_notes() == before.but_notes()
+        _run(run, (CORRECTIONS,) if only_notes else SAID_MEANWHILE)
 
 
 def list_sources(run: Run) -> None:
@@ -223,7 +259,7 @@ def list_sources(run: Run) -> None:
         if not listing.problem:
             with run.passing_over(name):
                 run.units[name] = units_of(listing)
-    note_withdrawal(run.state, listings.values())
+    run.state.note_withdrawal(listings.values())
     run.state.store_sources(listings.values())
     run.report(
         units=sum(map(len, run.units.values())),
@@ -484,6 +520,8 @@ EVIDENCE = (SOURCES, TABLES, CORRECTIONS, DOCUMENTS, QUERIES, COPIES, RELATIONS,
 JOINS = (SOURCES, RELATIONS, JUDGED)
 """What a statement on a join needs to take effect."""
 LINKS_ALONE = (SOURCES, LINKS)
+SAID_MEANWHILE = STAGES[STAGES.index(CORRECTIONS) :]
+"""What brings in corrections that were made while the stages ran."""
 
 
 def _examined(task: Examination, answer: list[Examined] | BaseException) -> list[Examined]:

@@ -71,8 +71,7 @@ def link_records(workspace: Workspace, *, large: bool = False, again: bool = Fal
         with workspace.reading() as state:
             if state.meta(LINKS_MADE) == links_digest(workspace.configuration, state):
                 return ()
-    with workspace.renewing():
-        summary = comprehend(workspace.configuration, Settings(link=True, link_large=large), stages=LINKS_ALONE)
+    summary = comprehend(workspace.configuration, Settings(link=True, link_large=large), stages=LINKS_ALONE)
     return summary.all_problems
 
 
@@ -218,8 +217,7 @@ def declare_join(
     new = _kept(workspace, said)
     if not isinstance(new, Join):
         raise TypeError(type(new))
-    with workspace.renewing():
-        comprehend(workspace.configuration, stages=JOINS)
+    comprehend(workspace.configuration, stages=JOINS)
     if rejected:
         return None
     pair = {new.left, new.right}

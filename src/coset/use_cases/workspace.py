@@ -127,52 +127,6 @@ class Sessions:
 
 
 THREADS = 32
-WRITER_WAITS = 5.0
-"""Seconds."""
-
-
-class StateGate:
-    """Many readers or one writer of the state in this process, so that DuckDB never has one file open for reading and
-    for writing at once. A waiting writer goes before later readers, but not for long: a question that is being answered
-    reads for minutes. A block must not enter the gate again. DuckDB's own lock keeps other processes apart."""
-
-    def __init__(self, writer_waits: float = WRITER_WAITS) -> None:
-        self.writer_waits = writer_waits
-        self._change = threading.Condition()
-        self._readers = 0
-        self._writing = False
-        self._waiting = 0
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        with self._change:
-            self._change.wait_for(lambda: not self._writing and not self._waiting)
-            self._readers += 1
-        try:
-            yield
-        finally:
-            with self._change:
-                self._readers -= 1
-                self._change.notify_all()
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        with self._change:
-            self._waiting += 1
-            try:
-                free = self._change.wait_for(lambda: not self._writing and not self._readers, self.writer_waits)
-            finally:
-                self._waiting -= 1
-                self._change.notify_all()
-            if not free:
-                raise CosetError("the evidence state is in use by another call, such as a question: try again later")
-            self._writing = True
-        try:
-            yield
-        finally:
-            with self._change:
-                self._writing = False
-                self._change.notify_all()
 
 
 class Workspace:
@@ -181,7 +135,6 @@ class Workspace:
     def __init__(self, path: Path | str | None = None, *, limits: WorkerLimits | None = None) -> None:
         self.configuration: Environment = load_environment(path)
         self.sessions = Sessions(self.configuration, limits)
-        self.gate = StateGate()
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="coset")
         # Looking for values at their source is part of a view, and must not wait for somebody's long statement.
         self._looking = Sessions(self.configuration, limits, most=1)
@@ -201,27 +154,20 @@ class Workspace:
     @contextmanager
     def reading(self) -> Iterator[EvidenceState]:
         """The evidence state, for looking."""
-        with self.gate.reading(), EvidenceState.read(self.configuration.state_folder) as state:
+        with EvidenceState.read(self.configuration.state_folder) as state:
             yield state
 
     @contextmanager
     def writing(self) -> Iterator[EvidenceState]:
         """The evidence state, for corrections. Raises `UserError` when there is none yet."""
         EvidenceState.read(self.configuration.state_folder).close()
-        with self._routing, self.gate.writing(), EvidenceState.open(self.configuration.state_folder) as state:
+        with EvidenceState.open(self.configuration.state_folder) as state:
             yield state
-
-    @contextmanager
-    def renewing(self) -> Iterator[None]:
-        """Nobody reads the state while the block makes it anew."""
-        with self._routing, self.gate.writing():
-            self._router = self._objects = None
-            yield
 
     @contextmanager
     def routed(self) -> Iterator[Router]:
         """The router, with a session to look for values at their source."""
-        with self._routing, self.gate.reading():
+        with self._routing:
             if self._router is None:
                 self._router = _open_router(self.configuration)
             with self._looking.lent() as session:
@@ -248,7 +194,7 @@ class Workspace:
         """The objects of the state as it is now; the router's own where it has been opened."""
         from coset.routing.objects.objects_of_state import StateObjects
 
-        with self._routing, self.gate.reading():
+        with self._routing:
             known = self._router.objects if self._router is not None else self._objects
             if known is None or known.is_stale():
                 known = self._objects = StateObjects(self.configuration.state_folder)

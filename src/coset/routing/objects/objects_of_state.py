@@ -38,7 +38,7 @@ from coset.routing.objects.sql_names import name, table_name
 from coset.routing.views.view import Cleaning, ViewColumn, ViewRelation
 from coset.state import EvidenceState
 from coset.state.documents import descriptions_of_columns, documents_of_sources
-from coset.state.evidence_state import FILE_NAME
+from coset.state.file import stamp_of
 from coset.state.memberships import profiles_of, reasons_for, surely_played
 from coset.state.read_model import ReadModel
 from coset.state.tables import (
@@ -236,7 +236,7 @@ class StateObjects:
         self._columns: dict[str, tuple[ColumnFacts, ...]] = {}
         self._documents: dict[str, tuple[DocumentFacts, ...]] = {}
         self._roles: dict[str, dict[Coordinate, RoleFacts]] = {}
-        self._kept: EvidenceState | None = None
+        self._state: EvidenceState | None = None
         self.costs: dict[tuple[object, ...], int] = {}
         """What lines cost, kept between questions: most objects are looked at by many."""
         self.shown: dict[tuple[object, ...], ViewColumn] = {}
@@ -277,18 +277,13 @@ class StateObjects:
 
     @contextmanager
     def reading(self) -> Iterator[EvidenceState]:
-        """The open state, for as long as the block lasts."""
-        if self._kept is not None:
-            yield self._kept
-            return
-        with EvidenceState.read(self.folder) as state:
-            self._kept = state
-            try:
-                yield state
-            except duckdb.CatalogException:
-                raise UserError("the evidence state is of an older coset: run `coset comprehend`") from None
-            finally:
-                self._kept = None
+        """The state that this was read from, though another may have been published since: it stays open."""
+        if self._state is None:
+            self._state = EvidenceState.read(self.folder)
+        try:
+            yield self._state
+        except duckdb.CatalogException:
+            raise UserError("the evidence state is of an older coset: run `coset comprehend`") from None
 
     def columns(self, table: str) -> tuple[ColumnFacts, ...]:
         """The columns of a table in its order, then its nested paths and facets."""
@@ -364,14 +359,6 @@ class StateObjects:
                     found[row.reference].append(_document(row))
             self._documents |= {reference: tuple(several) for reference, several in found.items()}
         return [document for reference in sorted(set(references)) for document in self._documents[reference]]
-
-
-def stamp_of(folder: Path) -> tuple[int, int] | None:
-    try:
-        found = (folder / FILE_NAME).stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size
 
 
 def _sources(model: ReadModel) -> dict[str, SourceFacts]:

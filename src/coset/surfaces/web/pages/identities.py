@@ -26,8 +26,8 @@ from coset.identities.inventory import COORDINATES, Coordinate, Identity, Invent
 from coset.identities.picture import Places, places
 from coset.identities.prototypes import Array
 from coset.identities.store import IdentityStore
-from coset.routing.objects.objects_of_state import stamp_of
 from coset.state import EvidenceState
+from coset.state.file import stamp_of
 from coset.state.memberships import members_of, nearly, played, profile_of, prototype_of
 from coset.surfaces.web.rendering import render
 from coset.surfaces.web.site import site_of
