@@ -309,12 +309,16 @@ def profiles(state: EvidenceState, coordinate: str) -> Profiles:
     return Profiles(identities, found)
 
 
+_SURENESS = "round(least(confidence, 0.7), 1)"
+"""How sure a reading is, as joins are judged by it: in tenths, so that a word more in a document changes nothing."""
+
+
 def read_names(state: EvidenceState) -> dict[str, tuple[ReadName, ...]]:
     """By reference, the surest first."""
     found: dict[str, list[ReadName]] = {}
     for reference, name, confidence in state._connection.execute(
-        "SELECT reference, name, max(confidence) FROM readings WHERE name <> '' GROUP BY reference, name "
-        "ORDER BY reference, max(confidence) DESC, name"
+        f"SELECT reference, name, max({_SURENESS}) AS sure FROM readings WHERE name <> '' GROUP BY reference, name "
+        "ORDER BY reference, sure DESC, name"
     ).fetchall():
         found.setdefault(reference, []).append(ReadName(name, confidence))
     return {reference: tuple(names) for reference, names in found.items()}
@@ -356,7 +360,7 @@ def background_digest(state: EvidenceState) -> str:
         state._connection.execute(f"SELECT count(*), sum(hash({what})::HUGEINT) FROM {table}").fetchall()
         for table, what in (
             ("memberships", "reference, coordinate, identity, round(membership, 3)"),
-            ("readings", "reference, name, round(confidence, 3)"),
+            ("readings", f"reference, name, {_SURENESS}"),
             ("sql_uses", "kind, columns, others"),
             ("proposed_joins", "id, confidence"),
         )

@@ -7,6 +7,7 @@ Nothing here knows what an object means; that is for the identities.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -290,6 +291,8 @@ class CodeList:
     """The share of the list's codes that the column has."""
 
 
+_UNUSUAL = re.compile(r'[/.["\n]|^$')
+
+
 def _quoted(name: str) -> str:
-    plain = name and not any(letter in name for letter in '/.["\n')
-    return name if plain else identifier(name)
+    return identifier(name) if _UNUSUAL.search(name) else name

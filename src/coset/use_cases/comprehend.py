@@ -437,8 +437,7 @@ def read_corrections(run: Run) -> None:
 
 def find_lists_of_codes(run: Run) -> None:
     """Which rows of which table say what the codes of a column stand for."""
-    fresh = code_lists_digest(run.environment, run.state)
-    if run.state.meta(CODE_LISTS_FOUND) == fresh:
+    if run.state.meta(CODE_LISTS_FOUND) == code_lists_digest(run.environment, run.state):
         return
     tables, known_problems = run.tables, len(run.problems)
     tables.without_unreadable(
@@ -447,7 +446,7 @@ def find_lists_of_codes(run: Run) -> None:
         )
     )
     if len(run.problems) == known_problems:
-        run.state.set_meta(CODE_LISTS_FOUND, fresh)
+        run.state.set_meta(CODE_LISTS_FOUND, code_lists_digest(run.environment, run.state))
 
 
 def realise_identities(run: Run) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 from coset.relations.code_lists.lists import ListPart
 from coset.relations.copies.stage import SENTENCE, is_telling
@@ -28,6 +29,7 @@ _CODE_ENDS = ("code", "cod", "cd", "typ", "type", "kz")
 BY_TABLE = 0.65
 """What it is worth that a domain is called after the column's table and source, and not after the column."""
 SAID = 0.9
+_WORD = re.compile(r"[A-Za-z_][\w$]*")
 _SMALL = frozenset(("of", "the", "a", "an", "and", "or", "by", "for", "in", "code", "codes", "list", "type"))
 
 
@@ -139,14 +141,18 @@ def _core(name: str) -> str:
     return text
 
 
+@lru_cache(maxsize=50_000)
 def _common(one: str, other: str) -> int:
     """The length of the longest text that both hold with letters left out."""
-    row = [0] * (len(other) + 1)
-    for letter in one:
-        before = 0
-        for place, each in enumerate(other, start=1):
-            before, row[place] = row[place], before + 1 if letter == each else max(row[place], row[place - 1])
-    return row[-1]
+    places: dict[str, int] = {}
+    for place, letter in enumerate(one):
+        places[letter] = places.get(letter, 0) | 1 << place
+    whole = (1 << len(one)) - 1
+    free = whole  # One bit a letter that is not matched yet: the algorithm of Hyyrö.
+    for letter in other:
+        met = free & places.get(letter, 0)
+        free = (free + met | free - met) & whole
+    return len(one) - free.bit_count()
 
 
 def said_of_lists(texts: Iterable[str], parts: Sequence[ListPart]) -> dict[str, list[Said]]:
@@ -159,7 +165,7 @@ def said_of_lists(texts: Iterable[str], parts: Sequence[ListPart]) -> dict[str, 
     found: dict[str, list[Said]] = defaultdict(list)
     for text in texts:
         for sentence in SENTENCE.split(text):
-            named = {word.lower() for word in re.findall(r"[A-Za-z_][\w$]*", sentence)} & domains.keys()
+            named = {word.lower() for word in _WORD.findall(sentence)} & domains.keys()
             for name in named:
                 for reference, known in domains[name].items():
                     spoken = frozenset(domain for domain in known if domain and _names(sentence, domain))
@@ -167,8 +173,14 @@ def said_of_lists(texts: Iterable[str], parts: Sequence[ListPart]) -> dict[str, 
     return dict(found)
 
 
+def sentences_about(texts: Iterable[str], tables: Set[str]) -> list[str]:
+    """The sentences that name one of the tables (their names in small letters)."""
+    sentences = (sentence for text in texts for sentence in SENTENCE.split(text))
+    return [sentence for sentence in sentences if not tables.isdisjoint(map(str.lower, _WORD.findall(sentence)))]
+
+
 def _names(sentence: str, domain: tuple[str, ...]) -> bool:
-    if len("".join(domain)) < 3:
+    if not all(piece in sentence for piece in domain) or len("".join(domain)) < 3:
         return False
     written = r"\W{1,3}".join(map(re.escape, domain))
     return re.search(rf"(?<!\w){written}(?!\w)", sentence) is not None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from coset.environment.copy_names import name_hints
 from coset.relations.code_lists.agreement import CodeColumn, Said, agreement_of
-from coset.relations.code_lists.lists import ListPart
+from coset.relations.code_lists.lists import ListPart, plain
 from coset.state.objects import CodeList
 
 LEAST_HELD, LEAST_NAME = 0.8, 0.6
@@ -66,17 +66,18 @@ def find_code_lists(
     for place, part in enumerate(parts):
         if not part.domain and len(part.labels) >= 0.9 * part.table.rows:
             own[f"{references[place]}.{part.code_column}"].append(part)
-        for code in part.labels:
-            holders[plain(code)].add(place)
+        for code in part.codes:
+            holders[code].add(place)
     found: list[CodeList] = []
     for column in columns:
         counted: dict[int, int] = defaultdict(int)
+        values = frozenset(map(plain, column.counts))
         for value, count in column.counts.items():
             for place in holders.get(plain(value), ()):
                 counted[place] += count
         total = sum(column.counts.values())
         matches = [
-            _match(column, parts[place], references[place], count / total, known)
+            _match(column, values, parts[place], references[place], count / total, known)
             for place, count in counted.items()
             if count >= STILL_HELD * total and references[place] != column.table_reference
         ]
@@ -84,9 +85,10 @@ def find_code_lists(
     return found
 
 
-def _match(column: CodeColumn, part: ListPart, reference: str, held: float, standing: ListStanding) -> _Match:
-    codes = {plain(code) for code in part.labels}
-    used = len(codes & {plain(value) for value in column.counts}) / max(1, len(codes))
+def _match(
+    column: CodeColumn, values: frozenset[str], part: ListPart, reference: str, held: float, standing: ListStanding
+) -> _Match:
+    used = len(part.codes & values) / max(1, len(part.codes))
     near = reference.partition("/")[0] == column.reference.partition("/")[0] and not part.domain
     judged = held >= LEAST_HELD or near
     return _Match(
@@ -230,11 +232,3 @@ def _labels_alike(one: ListPart, other: ListPart) -> bool:
 
 def _by_plain(part: ListPart) -> dict[str, str]:
     return {plain(code): label for code, label in part.labels.items()}
-
-
-def plain(code: str) -> str:
-    """A code without what engines add: 4, 04 and 4.0 are one."""
-    text = code.strip().lower()
-    if re.fullmatch(r"\d+([.]0+)?", text):
-        return text.split(".")[0].lstrip("0") or "0"
-    return text

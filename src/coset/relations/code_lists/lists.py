@@ -8,8 +8,10 @@ here knows which column of which table the codes stand in.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -49,6 +51,8 @@ _YES, _NO = (
 )
 _DOMAIN = re.compile(r"dom|type|typ$|cat|class|group|grp|list|table|kind|object|set$|section", re.IGNORECASE)
 _ID = re.compile(r"(?:^|_)id$|Id$|ID$")
+_WHOLE = re.compile(r"\d+([.]0+)?")
+_WORDY = re.compile(r"[^\W\d_]{3}")
 _DATE = re.compile(r"(1[89]|2\d|9\d)\d\d-?[01]\d-?[0-3]\d")
 _CODE = re.compile(r"code|cod|cd$|cd_|val|key|ky|id$|no$|nr$|abbr|short|kuerzel|sigle", re.IGNORECASE)
 
@@ -72,6 +76,11 @@ class ListPart:
     title: str = ""
     """What the domain is called in words, where a list of domains says so."""
 
+    @cached_property
+    def codes(self) -> frozenset[str]:
+        """The codes as they are compared."""
+        return frozenset(map(plain, self.labels))
+
 
 @dataclass(frozen=True)
 class _Columns:
@@ -83,6 +92,15 @@ class _Columns:
     end: str | None
     flag: str | None = None
     """The column that says whether a row is in use."""
+
+
+@lru_cache(maxsize=100_000)
+def plain(code: str) -> str:
+    """A code without what engines add: 4, 04 and 4.0 are one."""
+    text = code.strip().lower()
+    if text[:1].isdigit() and _WHOLE.fullmatch(text):
+        return text.split(".")[0].lstrip("0") or "0"
+    return text
 
 
 def may_be_list(table: JoinableTable) -> bool:
@@ -295,9 +313,10 @@ def _validity(columns: _Columns, values: dict[str, list[str | None]]) -> tuple[l
 
 def _says_use(name: str, values: Sequence[str | None]) -> bool:
     """Whether a column says yes or no to a row being in use."""
+    if not (_OUT_OF_USE.search(name) or _IN_USE.search(name)):
+        return False
     held = {value.lower() for value in _present(values)}
-    named = _OUT_OF_USE.search(name) or _IN_USE.search(name)
-    return bool(named) and len(held) == 2 and bool(held & _YES) and bool(held & _NO)
+    return len(held) == 2 and bool(held & _YES) and bool(held & _NO)
 
 
 _Groups = dict[tuple[tuple[str, ...], str | None, bool], dict[str, str]]
@@ -345,7 +364,12 @@ def _present(values: Sequence[str | None]) -> list[str]:
 
 
 def _are_languages(values: Sequence[str | None]) -> bool:
-    found = {re.split(r"[-_]", value.lower())[0] for value in _present(values)}
+    found = set[str]()
+    for value in filter(None, dict.fromkeys(values)):
+        language = value[:4].lower().partition("-")[0].partition("_")[0]
+        if language not in LANGUAGES:
+            return False
+        found.add(language)
     return 1 <= len(found) <= 12 and found <= LANGUAGES and (len(found) > 1 or len(next(iter(found))) == 2)
 
 
@@ -357,11 +381,11 @@ def _are_dates(values: Sequence[str | None]) -> bool:
 
 def _are_labels(values: Sequence[str | None]) -> bool:
     """Words that hardly repeat: what codes stand for."""
-    found = _present(values)
-    wordy = sum(bool(re.search(r"[^\W\d_]{3}", value)) for value in found)
-    return (
-        bool(found) and wordy >= 0.7 * len(found) and len(set(found)) >= 0.4 * len(found) and _mean_length(values) >= 3
-    )
+    counts = Counter(_present(values))
+    count = counts.total()
+    if not count or len(counts) < 0.4 * count or _mean_length(values) < 3:
+        return False
+    return sum(times for value, times in counts.items() if _WORDY.search(value)) >= 0.7 * count
 
 
 def _are_codes(values: Sequence[str | None]) -> bool:

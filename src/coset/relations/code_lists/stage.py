@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
 from coset.evidence.reading import JoinableTable
-from coset.relations.code_lists.agreement import CodeColumn, said_of_lists
-from coset.relations.code_lists.find import ListStanding, find_code_lists, plain
-from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of, with_titles
+from coset.relations.code_lists.agreement import CodeColumn, said_of_lists, sentences_about
+from coset.relations.code_lists.find import ListStanding, find_code_lists
+from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of, plain, with_titles
 from coset.relations.copies.row_overlap import PassingOver
-from coset.relations.copies.stage import copies_digest, copies_with_originals, spoken_of, standing_of, texts_in_force
+from coset.relations.copies.stage import (
+    copies_digest,
+    copies_with_originals,
+    is_telling,
+    spoken_of,
+    standing_of,
+    texts_in_force,
+)
 from coset.relations.joins.names import stem
 from coset.state.evidence_state import corrections_in_force
 from coset.state.objects import CodeList
@@ -81,11 +88,12 @@ def find_and_store_code_lists(
     found = find_code_lists(columns, parts, known)
     lists = overruled(found, corrections_in_force(environment, state).code_lists)
     state.store_code_lists(lists, labels_of(lists, parts, columns))
+    state.set_meta(TABLES_OF_LISTS, "\n".join(sorted({name.lower() for _, name in names if is_telling(name)})))
 
 
 def _places_with_codes(state: EvidenceState, copies: set[str], parts: Sequence[ListPart]) -> list[PathRow]:
     """Places inside nested columns whose examples all stand in some list."""
-    codes = {plain(code) for part in parts for code in part.labels}
+    codes = {code for part in parts for code in part.codes}
     return [
         row
         for row in ReadModel(state).all(PathRow)
@@ -135,6 +143,8 @@ def labels_of(
 
 CODE_LISTS_FOUND = "code lists"
 """The key of the state's `meta` under which `code_lists_digest` stands as it was when lists were last found."""
+TABLES_OF_LISTS = "tables of code lists"
+"""The key of the state's `meta` under which the names stand of all tables that explain codes."""
 
 
 def code_lists_digest(environment: Environment, state: EvidenceState) -> str:
@@ -143,7 +153,9 @@ def code_lists_digest(environment: Environment, state: EvidenceState) -> str:
     digest.update(repr([(row.id, row.confidence) for row in ReadModel(state).relations]).encode())
     digest.update(repr(corrections_in_force(environment, state).code_lists).encode())
     digest.update(repr([(each.reference, each.name) for each in ReadingStore(state).all(best=True)]).encode())
-    digest.update("\n".join(texts_in_force(state)).encode())
+    # Tables that were no lists are none as long as they are the same, and the first line of the digest tells of that.
+    lists = frozenset((state.meta(TABLES_OF_LISTS) or "").split("\n"))
+    digest.update("\n".join(sentences_about(texts_in_force(state), lists)).encode())
     return digest.hexdigest()
 
 
