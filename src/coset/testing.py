@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     import duckdb
 
 OPERATORS: tuple[Operator, ...] = ("=", "<>", "<", "<=", ">", ">=")
-MOST_PROBES = 3
-"""Values of each column that comparisons are made with."""
 LONGEST_MESSAGE = 600
 
 
@@ -73,13 +71,15 @@ def check_source(
     faults: Mapping[str, Callable[[], Source]] | None = None,
     secrets: Sequence[str] = (),
     most_rows: int = 20_000,
+    probes: int = 3,
 ) -> Report:
     """Check a source against everything that the session relies on.
 
     `faults` are sources that must fail when they are listed, by what is wrong with them; `secrets` must be in no
-    message. Tables of more than `most_rows` rows are listed, but not compared. Raises `SourceProblems`.
+    message. Tables of more than `most_rows` rows are listed, but not compared. Comparisons are made with at most
+    `probes` values of each column: the least, the greatest, one between. Raises `SourceProblems`.
     """
-    kit = _Kit(open_source, secrets, most_rows)
+    kit = _Kit(open_source, secrets, most_rows, probes)
     kit.check()
     for name, open_wrongly in (faults or {}).items():
         kit.check_fault(name, open_wrongly)
@@ -89,9 +89,10 @@ def check_source(
 
 
 class _Kit:
-    def __init__(self, open_source: Callable[[], Source], secrets: Sequence[str], most_rows: int) -> None:
+    def __init__(self, open_source: Callable[[], Source], secrets: Sequence[str], most_rows: int, probes: int) -> None:
         self.open_source = open_source
         self.secrets = secrets
+        self.probes = probes
         self.most_rows = most_rows
         self.problems: list[str] = []
         self.report = Report()
@@ -161,7 +162,7 @@ class _Kit:
             self.report.rows += rows
             if table.rows_exact and table.rows != rows:
                 self.problems.append(f"{where} is listed with {table.rows} rows and has {rows}")
-            for scan in _scans(source, table, _probes(mirror, table)):
+            for scan in _scans(source, table, _probes(mirror, table, self.probes)):
                 self._compare(source, table, scan, mirror)
 
     def _compare(self, source: Source, table: Table, scan: Scan, mirror: duckdb.DuckDBPyConnection) -> None:
@@ -279,7 +280,7 @@ def _copied(mirror: duckdb.DuckDBPyConnection, source: Source, table: Table) -> 
     return int(found[0]) if found else 0
 
 
-def _probes(mirror: duckdb.DuckDBPyConnection, table: Table) -> dict[str, list[Value]]:
+def _probes(mirror: duckdb.DuckDBPyConnection, table: Table, most: int) -> dict[str, list[Value]]:
     """For each column that can be compared, a few of its values: the least, the greatest, and one between."""
     probes: dict[str, list[Value]] = {}
     for column in table.columns:
@@ -290,7 +291,7 @@ def _probes(mirror: duckdb.DuckDBPyConnection, table: Table) -> dict[str, list[V
             f"SELECT min({name}), max({name}), quantile_disc({name}, 0.4) FROM copied WHERE {name} IS NOT NULL"
         ).fetchone()
         values = dict.fromkeys(value for value in found or () if value is not None and not _is_odd(value))
-        probes[column.name] = list(values)[:MOST_PROBES]
+        probes[column.name] = list(values)[:most]
     return probes
 
 

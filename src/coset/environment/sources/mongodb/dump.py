@@ -25,6 +25,7 @@ from urllib.parse import unquote
 
 from coset.environment.scan import EVERYTHING, Operation, Scan
 from coset.environment.source import Column, Source, SourceSettings, Table, unique_names
+from coset.environment.sources.arrow_rows import check_cells
 from coset.environment.sources.files.layout import leads_out
 from coset.environment.sources.mongodb.documents import Observed, columns_of
 from coset.environment.sources.mongodb.documents_to_arrow import DocumentsToArrow, DoesNotFit
@@ -96,11 +97,13 @@ class Mongodump(Source):
             for documents in self._documents(file):
                 some = documents if left is None else list(islice(documents, left))
                 try:
-                    yield convert.batch(some)
+                    batch = convert.batch(some)
                 except DoesNotFit as error:
                     place = f"'{table.qualified_name}' of source '{self.settings.name}'"
                     text = f"table {place} changed after it was listed ({error}); refresh the environment"
                     raise TableVanished(text) from None
+                check_cells(self.settings, table, batch)
+                yield batch
                 left = None if left is None else left - len(some)
                 if left == 0:
                     return

@@ -8,7 +8,8 @@ Columns. A collection of at most `snapshot_rows` and `snapshot_bytes` is read on
 a larger one `sample_rows` random documents are read, and a last column `_rest` (JSON) takes, for each document, the
 fields the sample did not have and the values whose type it did not have: they are in no column but never lost.
 A view is read up to `snapshot_rows`. A collection that may not be read, or a view that fails, has `_rest` alone, and
-its comment says why. A document is at most 16 MB, and so is every value: `cell_bytes` matters only when set lower.
+its comment says why. A document is at most 16 MB, and so is every value: `cell_bytes` matters only when set lower, and
+holds for texts and bytes.
 
 Change is known from count and size of the collection, the number of writes the server counted on it, the file that
 holds it, and the server's process (a restart sets the count to zero). Blind spots: an update by `$merge`, or one that
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan
 from coset.environment.source import Column, Source, SourceSettings, Table, unique_names
+from coset.environment.sources.arrow_rows import check_cells
 from coset.environment.sources.mongodb.documents import Observed, columns_of, decimal_of, shape_of
 from coset.environment.sources.mongodb.documents_to_arrow import DocumentsToArrow, DoesNotFit, to_arrow
 from coset.environment.sources.mongodb.driver import driver_is_there
@@ -119,7 +121,9 @@ class MongoDB(Source):
                 return
             with self._plain_errors(table):
                 for documents in self._documents(database, table.native_name, pipeline):
-                    yield convert.batch(documents)
+                    batch = convert.batch(documents)
+                    check_cells(self.settings, table, batch)
+                    yield batch
 
         return pa.RecordBatchReader.from_batches(convert.schema, batches())
 
