@@ -231,6 +231,16 @@ class Environment:
 
         return sections_of(self.workspace, name)
 
+    def export(self, format: str, least: float = 0.5) -> str:
+        """What is known as a draft semantic model in one format: osi, dbt, cube, markdown or json. `least` is the
+        confidence that joins, readings and roles need.
+
+        >>> Path("model.yaml").write_text(environment.export("osi"))
+        """
+        from coset.use_cases.export import export
+
+        return export(self.workspace, format, least)
+
     def copies(self, about: str | None = None) -> list[Copy]:
         """The tables that are copies of others, with their originals, and why; those of one table when it is named.
 

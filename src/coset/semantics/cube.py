@@ -23,7 +23,7 @@ from coset.semantics.extension import (
     read_rules,
 )
 from coset.semantics.model import Dataset, Field, Metric, Relationship, SemanticModel
-from coset.semantics.parts import Parts, listed, of_kind, texts, without_empty
+from coset.semantics.parts import Parts, listed, of_kind, texts, unquoted, without_empty
 
 KINDS = {"n:1": "many_to_one", "1:1": "one_to_one", "1:n": "one_to_many", "n:m": "many_to_one", "": "many_to_one"}
 _BACK = {
@@ -197,7 +197,7 @@ def _table(cube: Parts) -> str:
 def _column_of(sql: str) -> str:
     """The column that a dimension is; empty where it computes something."""
     found = _COLUMN.fullmatch(sql.replace("${CUBE}", "{CUBE}").strip())
-    return found[1].strip('"').replace('""', '"') if found else ""
+    return unquoted(found[1]) if found else ""
 
 
 def _plain(sql: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coset.semantics.extension import (
@@ -93,13 +93,9 @@ def from_dbt_yaml(document: Mapping[str, Any]) -> SemanticModel:
 
 def from_manifest(content: Mapping[str, Any]) -> SemanticModel:
     """A compiled project: `target/manifest.json`."""
-    nodes = {
-        str(key): Parts(node) for part in ("sources", "nodes") for key, node in Parts(content.get(part)).items()
-    }  # fmt: skip
-    # A test is a node too, and no table.
-    names = {
-        key: node.text("alias", "identifier", "name") for key, node in nodes.items() if node.text("name")
-    }  # fmt: skip
+    given = {str(key): Parts(node) for part in ("sources", "nodes") for key, node in Parts(content.get(part)).items()}
+    nodes = {key: node for key, node in given.items() if node.text("name")}
+    names = {key: node.text("alias", "identifier", "name") for key, node in nodes.items()}
     datasets, queries, relationships = [], [], []
     for key, node in nodes.items():
         kind = node.text("resource_type")
@@ -119,16 +115,25 @@ def from_manifest(content: Mapping[str, Any]) -> SemanticModel:
     return SemanticModel("dbt", "", tuple(datasets), tuple(relationships), tuple(metrics), (), tuple(queries), "dbt")
 
 
-def _tested(node: Parts, given: Parts, names: Mapping[str, str]) -> list[Relationship]:
-    """The join that a `relationships` test of a manifest stands for."""
-    others = [names[each] for each in texts(node.part("depends_on").get("nodes")) if each in names]
-    left = names.get(node.text("attached_node"), others[0] if others else "")
-    right = next((each for each in others if each != left), left)
-    column = node.text("column_name") or given.text("column_name")
-    given = given.part("arguments") if "arguments" in given else given
-    if not (left and column and given.text("field")):
+def _tested(node: Parts, kwargs: Parts, names: Mapping[str, str]) -> list[Relationship]:
+    """The join that a `relationships` test of a manifest stands for. Which of the two tables is tested, its arguments
+    say; where they do not, the test is taken to depend on the other one first."""
+    given = kwargs.part("arguments") if "arguments" in kwargs else kwargs
+    on = [each for each in texts(node.part("depends_on").get("nodes")) if each in names]
+    right = _named(given.text("to"), on) or next((each for each in on if each != node.text("attached_node")), "")
+    left = node.text("attached_node") or _named(kwargs.text("model"), on)
+    left = left or next((each for each in on if each != right), right)
+    column = node.text("column_name") or kwargs.text("column_name")
+    if not (left in names and right in names and column and given.text("field")):
         return []
-    return [Relationship(left, (column,), right, (given.text("field"),), cardinality="n:1")]
+    return [Relationship(names[left], (column,), names[right], (given.text("field"),), cardinality="n:1")]
+
+
+def _named(template: str, nodes: Sequence[str]) -> str:
+    """The node that `ref(...)` or `source(...)` means."""
+    found = _TARGET.search(template)
+    ending = "." + ".".join(part for part in found.groups() if part) if found else ""
+    return next((each for each in nodes if ending and f".{each}".endswith(ending)), "")
 
 
 def _metricflow(document: Mapping[str, Any], names: Mapping[str, str]) -> list[Metric]:

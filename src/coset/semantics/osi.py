@@ -12,7 +12,7 @@ from typing import Any
 
 from coset.semantics.extension import described
 from coset.semantics.model import Code, Dataset, Field, Metric, Relationship, Rule, SemanticModel
-from coset.semantics.parts import Parts, listed, of_kind, texts, without_empty
+from coset.semantics.parts import Parts, listed, of_kind, texts, unquoted, without_empty
 
 VERSION = "0.2.0.dev0"
 VENDOR = "COSET"
@@ -163,9 +163,9 @@ def _read_dataset(given: Parts) -> Dataset:
 def _read_field(given: Parts) -> Field:
     said = _extension(given)
     codes = said.get("codes") or {}
-    name = _read_expression(given).strip('"').replace('""', '"')
+    name = unquoted(_read_expression(given))
     return Field(
-        name if name.isidentifier() or name == given.text("name") else given.text("name"),
+        name if name.isidentifier() else given.text("name"),
         str(said.get("type") or _BACK.get(given.text("datatype"), "")),
         str(said.get("label") or given.text("label")),
         str(said.get("description", "")) if said else given.text("description"), _synonyms(given),

@@ -72,3 +72,8 @@ def without_empty(given: Mapping[str, Any], keep: Iterable[str] = ()) -> dict[st
     return {
         name: value for name, value in given.items() if name in kept or value or (value == 0 and value is not False)
     }
+
+
+def unquoted(name: str) -> str:
+    """An identifier of SQL as the name that it stands for."""
+    return name[1:-1].replace('""', '"') if len(name) > 1 and name[0] == name[-1] == '"' else name

@@ -40,6 +40,7 @@ COMMANDS = {
     "run": ("runs", "One run as a readable trace, or replayed on today's data without a model."),
     "mcp": ("serving", "Serve the environment to agents that speak the Model Context Protocol."),
     "ui": ("serving", "The environment as a web page on this machine: look, question, correct."),
+    "export": ("serving", "What coset knows as a semantic model for other tools: OSI, dbt, Cube, Markdown, JSON."),
     "calc": ("asking", "Work out an expression: arithmetic, statistics, dates, sets."),
     "train": ("train", "Train the weights from corpora (needs the [training] extra)."),
     "bench": ("measuring", "Run coset on benchmark tasks and write its answers."),
@@ -64,7 +65,7 @@ GROUPS = {
     ),
     "Ask": ("ask", "sql", "calc", "runs", "run"),
     "Correct": ("teach", "note", "join"),
-    "Serve": ("mcp", "ui", "completion"),
+    "Serve": ("mcp", "ui", "export", "completion"),
     "Measure": ("bench", "train"),
 }
 """The commands by what people do; a command that is in none comes last."""

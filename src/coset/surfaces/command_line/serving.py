@@ -1,4 +1,4 @@
-"""`coset mcp`, `coset ui`, `coset completion`: for agents, for a browser, for a shell."""
+"""`coset mcp`, `coset ui`, `coset export`, `coset completion`: for agents, a browser, other tools, a shell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from coset.errors import MissingDependency, UserError
-from coset.surfaces.command_line.output import environment_option
+from coset.surfaces.command_line.output import environment_option, opened
 
 
 @click.command(name="mcp")
@@ -99,3 +99,30 @@ def completion_command(shell: str) -> None:
     found = get_completion_class(shell)
     if found is not None:
         click.echo(found(coset, {}, "coset", "_COSET_COMPLETE").source())
+
+
+@click.command(name="export")
+@click.argument("format_", metavar="FORMAT", type=click.Choice(["osi", "dbt", "cube", "markdown", "json"]))
+@click.option("--to", "path", type=click.Path(path_type=Path, dir_okay=False), help="A file to write, instead of here.")
+@click.option("--least", type=click.FloatRange(0, 1), default=0.5, show_default=True,
+              help="Only joins, readings and roles of at least this confidence.")  # fmt: skip
+@environment_option
+def export_command(format_: str, path: Path | None, least: float, environment_path: str | None) -> None:
+    """Write what coset knows as a semantic model in FORMAT: osi (Open Semantic Interchange), dbt (sources with
+    descriptions and tests), cube, markdown (a page for people) or json (all of it).
+
+    It is a draft for people to review and commit: readings, roles, joins, codes with their labels, copies, quality,
+    figures and rules. Named under `queries:` of a coset.yaml, such a file is read again, as what people wrote.
+    """
+    from coset.use_cases.export import export
+
+    with opened(environment_path) as environment:
+        text = export(environment.workspace, format_, least)
+    if path is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}") from error
+    click.echo(f"wrote {path}")
