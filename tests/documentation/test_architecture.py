@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "coset"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 STAGES = [
-    ("environment",), ("session",), ("state",), ("evidence",), ("readings",), ("identities",), ("relations",),
+    ("environment",), ("session",), ("semantics",), ("state",), ("evidence",), ("readings",), ("identities",), ("relations",),
     ("routing",), ("answering",), ("use_cases",), ("api", "benchmark", "demo", "training"), ("surfaces",),
 ]  # fmt: skip
 PLACE = {name: place for place, names in enumerate(STAGES) for name in names}

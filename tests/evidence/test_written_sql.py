@@ -78,7 +78,7 @@ def test_views_files_and_manifests_tell_joins_filters_and_formulas(tmp_path: Pat
         with EvidenceState.read(environment.state_folder) as state:
             uses = state.rows("SELECT kind, columns, others, text, name FROM sql_uses")
             statements = state.rows("SELECT name, origin, tables, problem FROM written_sql")
-            described = state.rows("SELECT about, text FROM documents WHERE kind = 'dbt manifest' ORDER BY about")
+            described = state.rows("SELECT about, text FROM documents WHERE kind = 'semantic model' ORDER BY about")
         joins = {(use["columns"][0], use["others"][0], use["text"]) for use in uses if use["kind"] == "join"}
         assert joins == {
             ("crm/ord.cust", "crm/acct.no", "UPPER(o.cust) = a.no"),
@@ -95,3 +95,37 @@ def test_views_files_and_manifests_tell_joins_filters_and_formulas(tmp_path: Pat
         assert {name for row in statements for name in row["tables"]} >= {"crm/ord", "claims/pay/pmt", "dwh/main/dim"}
         assert [row["name"] for row in statements if row["problem"]] == ["report.sql#2"]
         assert [row["about"] for row in described] == ["dwh/main/fct", "dwh/main/fct.v"]
+
+
+def test_a_semantic_model_of_the_environment_gives_joins_figures_and_readings(tmp_path: Path):
+    company(tmp_path)
+    (tmp_path / "model.yaml").write_text(
+        """
+semantic_model:
+  - name: all
+    datasets:
+      - {name: orders, source: crm.ord, description: Orders of the shop,
+         fields: [{name: amt, expression: {dialects: [{dialect: ANSI_SQL, expression: amt}]}, label: order amount}]}
+      - {name: accounts, source: fct}
+      - {name: nowhere, source: x.y.z}
+    relationships: [{name: j, from: orders, to: accounts, from_columns: [cust], to_columns: [acct_no]}]
+    metrics:
+      - {name: turnover, expression: {dialects: [{dialect: ANSI_SQL, expression: sum(orders.amt)}]},
+         custom_extensions: [{vendor_name: COSET, data: '{"datasets": ["crm.ord"]}'}]}
+"""
+    )
+    (tmp_path / "other.json").write_text('{"a": 1}')
+    text = (tmp_path / "coset.yaml").read_text()
+    (tmp_path / "coset.yaml").write_text(text + "queries: [model.yaml, other.json]\n")
+    environment = load_environment(tmp_path)
+    summary = comprehend(environment, Settings(spread=here), stages=EVIDENCE)
+    assert any("other.json" in place for place, _ in summary.problems)
+    with EvidenceState.read(environment.state_folder) as state:
+        uses = state.rows("SELECT kind, columns, others, text, name FROM sql_uses WHERE source = '*'")
+        described = state.rows("SELECT about, text FROM documents WHERE kind = 'semantic model' AND about LIKE 'crm%'")
+    assert {(use["kind"], use["columns"][0], use["name"]) for use in uses} == {
+        ("join", "crm/ord.cust", "relationships"), ("formula", "crm/ord.amt", "turnover"),
+    }  # fmt: skip
+    told = {row["about"]: row["text"] for row in described}
+    assert "Orders of the shop" in told["crm/ord"] and "turnover = sum(orders.amt)" in told["crm/ord"]
+    assert told["crm/ord.amt"] == "order amount"

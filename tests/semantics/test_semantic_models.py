@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -102,6 +105,25 @@ def test_no_text_breaks_a_format(
     assert replace(found, format="coset") == model
 
 
+def test_dbt_parses_what_is_written_and_its_manifest_is_read(tmp_path: Path) -> None:
+    dbt = os.environ.get("COSET_TEST_DBT") or shutil.which("dbt")
+    if not dbt:
+        pytest.skip("needs dbt: pip install 'dbt-core<1.12' dbt-duckdb in an environment of its own")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "sources.yml").write_text(yaml.safe_dump(to_dbt(MODEL)))
+    (tmp_path / "dbt_project.yml").write_text('{name: p, version: "1.0", profile: p, model-paths: [models]}')
+    (tmp_path / "profiles.yml").write_text('{p: {target: d, outputs: {d: {type: duckdb, path: ":memory:"}}}}')
+    command = [dbt, "parse", "--profiles-dir", ".", "--no-send-anonymous-usage-stats"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout
+    assert "deprecat" not in run.stdout.lower() and "warn" not in run.stdout.lower(), run.stdout
+    found = read_semantic_model(tmp_path / "target" / "manifest.json")
+    assert found is not None
+    assert {each.name.split(".")[-1] for each in found.datasets} == {"vbak", "buyers"}
+    joins = {(each.left_columns, each.right_columns) for each in found.relationships}
+    assert joins == {(("vbeln",), ("vbeln",)), (("fkart",), ("region",))}
+
+
 KEYS = {  # By the published schema of OSI 0.2.0.dev0: what each part must and may have.
     "model": ({"name", "datasets"}, {"description", "ai_context", "relationships", "metrics", "custom_extensions"}),
     "dataset": ({"name", "source"},
@@ -159,9 +181,9 @@ def test_a_manifest_gives_descriptions_joins_metrics_and_sql(tmp_path: Path) -> 
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     found = read_semantic_model(tmp_path / "manifest.json")
     assert found is not None
-    assert [each.name for each in found.datasets] == ["ACCT_V2", "orders"]
+    assert [each.name for each in found.datasets] == ["ACCT_V2", "mart.orders"]
     assert found.datasets[1].fields[0].description == "Number" and found.queries[0].sql == "select 1"
-    assert found.relationships == (Relationship("orders", ("acct",), "ACCT_V2", ("no",), cardinality="n:1"),)
+    assert found.relationships == (Relationship("mart.orders", ("acct",), "ACCT_V2", ("no",), cardinality="n:1"),)
     metrics = {each.name: each for each in found.metrics}
     assert metrics["revenue"] == Metric("revenue", "SUM(amount)", "Paid", ("orders",), "state = 'P'")
     assert metrics["per buyer"].expression == "SUM(amount) / COUNT(DISTINCT acct)"

@@ -72,7 +72,8 @@ class SourceEntry(BaseModel):
     documents: TextList = []
     """Files, folders and patterns of documents about this source, from the folder of `coset.yaml`."""
     queries: TextList = []
-    """Files, folders and patterns of SQL that people wrote over this source: `.sql` files, dbt manifests."""
+    """Files, folders and patterns of what people wrote over this source: `.sql` files, dbt manifests, other semantic
+    models."""
     limits: LimitsEntry = LimitsEntry()
     options: dict[str, str] = {}
     """What the driver or the store needs beside the location: region, endpoint, keys as ${NAME}."""
@@ -98,6 +99,8 @@ class EnvironmentEntry(BaseModel):
     """What the whole environment is about."""
     documents: TextList = []
     """Files, folders and patterns of documents about the environment as a whole."""
+    queries: TextList = []
+    """Files, folders and patterns of SQL and semantic models over several sources."""
     secrets_file: str | None = None
     state_folder: str | None = None
     models: ModelsEntry | None = None
@@ -120,6 +123,8 @@ class Environment:
     description: str | None = None
     documents: tuple[str, ...] = ()
     """Absolute paths and patterns of documents about the environment as a whole."""
+    queries: tuple[str, ...] = ()
+    """The same of SQL and semantic models over several sources."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -251,6 +256,7 @@ def parse_environment(text: str, file: Path) -> Environment:
     return Environment(
         path=file, sources=entry.sources, secrets_file=secrets, state_folder=state, identities_file=own, models=models,
         description=entry.description, documents=tuple(str(file.parent / path) for path in entry.documents),
+        queries=tuple(str(file.parent / path) for path in entry.queries),
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """SQL that people wrote, as evidence: which tables it uses, how it joins them, what it filters, what it computes.
 
-In: views of the sources, `.sql` files and dbt manifests named under `queries:`. Out: rows of `written_sql` and
-`sql_uses`, with references instead of aliases. A statement that cannot be parsed is kept with its problem; what is
-computed in a subquery or CTE is not traced further down. Nothing is run.
+In: views of the sources, `.sql` files and semantic models (dbt, OSI, Cube, ...) named under `queries:`. Out: rows of
+`written_sql` and `sql_uses`, with references instead of aliases. A statement that cannot be parsed is kept with its
+problem; what is computed in a subquery or CTE is not traced further down. Nothing is run.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from typing import Any, Literal
 from coset.environment.source import Source, Table, WrittenQuery
 from coset.errors import CosetError
 from coset.evidence.documents.files import expand
+from coset.semantics.extension import described
+from coset.semantics.model import SemanticModel
+from coset.semantics.read import ENDINGS, read_semantic_model
 from coset.state import EvidenceState
 from coset.state.documents import SqlUseRow, WrittenSqlRow, replace_written_sql
+from coset.state.names import parts_of
 from coset.state.objects import Reference
 from coset.state.rows import document
 
@@ -53,7 +57,9 @@ class Analysis:
 class KnownTables:
     """The tables that a statement of one source can name: its own, and with the name of their source all others."""
 
-    def __init__(self, source: str, tables: Mapping[str, Sequence[Table]]) -> None:
+    def __init__(self, source: str | None, tables: Mapping[str, Sequence[Table]]) -> None:
+        """`source` None: statements of no source, which may name any table that is the only one of its name."""
+        self.source = source
         self._by_name: dict[tuple[str, ...], list[tuple[Reference, Table]]] = {}
         for owner, several in tables.items():
             for table in several:
@@ -61,7 +67,7 @@ class KnownTables:
                 schema = () if table.schema is None else (table.schema.lower(),)
                 name = table.name.lower()
                 ways = {(owner.lower(), *schema, name), (owner.lower(), name)}
-                ways |= {(*schema, name), (name,)} if owner == source else set()
+                ways |= {(*schema, name), (name,)} if source in (owner, None) else set()
                 for way in ways:
                     self._by_name.setdefault(way, []).append(found)
 
@@ -70,7 +76,8 @@ class KnownTables:
         written = tuple(part.lower() for part in parts if part)
         for start in range(len(written)):
             found = self._by_name.get(written[start:], [])
-            if len(found) == 1 or (found and len(written) == 1 and found[0][1].schema in {None, "public", "main"}):
+            plain = self.source is not None and len(written) == 1
+            if len(found) == 1 or (found and plain and found[0][1].schema in {None, "public", "main"}):
                 return found[0]
         return None
 
@@ -212,78 +219,61 @@ def statements_of_file(path: Path) -> Iterator[WrittenQuery]:
         yield WrittenQuery(path.name if len(parts) == 1 else f"{path.name}#{number}", part, None, "file")
 
 
-@dataclass(frozen=True)
-class DbtProject:
-    """What a dbt manifest says: its models' SQL, descriptions (table, column or None, text), and relationships
-    (table, column, table, column)."""
-
-    queries: tuple[WrittenQuery, ...] = ()
-    descriptions: tuple[tuple[str, str | None, str], ...] = ()
-    relationships: tuple[tuple[str, str, str, str], ...] = ()
-
-
-def read_manifest(path: Path) -> DbtProject:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    nodes = {**content.get("sources", {}), **content.get("nodes", {})}
-    names = {key: str(node.get("alias") or node.get("identifier") or node.get("name")) for key, node in nodes.items()}
-    queries: list[WrittenQuery] = []
-    descriptions: list[tuple[str, str | None, str]] = []
-    relationships: list[tuple[str, str, str, str]] = []
-    for key, node in nodes.items():
-        sql = node.get("compiled_code") or node.get("compiled_sql") or node.get("raw_code") or node.get("raw_sql")
-        if node.get("resource_type") == "model" and sql:
-            queries.append(WrittenQuery(names[key], str(sql), node.get("schema"), "dbt"))
-        if node.get("description"):
-            descriptions.append((names[key], None, str(node["description"])))
-        for column in (node.get("columns") or {}).values():
-            if column.get("description"):
-                descriptions.append((names[key], str(column["name"]), str(column["description"])))
-        test = node.get("test_metadata") or {}
-        if test.get("name") == "relationships":
-            given = test.get("kwargs") or {}
-            others = [names[each] for each in (node.get("depends_on") or {}).get("nodes", ()) if each in names]
-            left = names.get(str(node.get("attached_node")), others[0] if others else "")
-            right = next((each for each in others if each != left), left)
-            column = node.get("column_name") or given.get("column_name")
-            if left and column and given.get("field"):
-                relationships.append((left, str(column), right, str(given["field"])))
-    return DbtProject(tuple(queries), tuple(descriptions), tuple(relationships))
-
-
 def comprehend_written_sql(
-    state: EvidenceState, sources: Mapping[str, Source], tables: Mapping[str, Sequence[Table]]
-) -> list[tuple[str, str]]:
-    """Bring `written_sql` and `sql_uses` up to date. Answers with what could not be read."""
+    state: EvidenceState, sources: Mapping[str, Source], tables: Mapping[str, Sequence[Table]],
+    of_environment: Sequence[str] = (),
+) -> list[tuple[str, str]]:  # fmt: skip
+    """Bring `written_sql` and `sql_uses` up to date. `of_environment`: files that name tables of any source. Answers
+    with what could not be read."""
     problems: list[tuple[str, str]] = []
     for name, source in sources.items():
-        queries, projects = _queries(name, source, problems)
-        known = KnownTables(name, tables)
-        # The stage of documents writes them anew each time.
-        state.add_documents([row for each in projects for row in _described(each, known)])
-        shape = [[each.schema, each.name, [column.name for column in each.columns]] for each in tables.get(name, ())]
-        digest = hashlib.sha256(json.dumps([shape, [str(each) for each in (*queries, *projects)]]).encode()).hexdigest()
-        if state.meta(f"written_sql {name}") == digest:
-            continue
-        rows, uses = [], []
-        for number, query in enumerate(queries[:MOST_STATEMENTS]):
-            analysis = analyse(query.text, known, DIALECTS.get(source.kind, "duckdb"))
-            statement = f"{name}/{query.schema + '/' if query.schema else ''}{query.name}"
-            reference = f"{statement}#{query.origin}{number}"
-            rows.append(
-                WrittenSqlRow(
-                    reference, name, query.origin, query.name, query.text[:LONGEST_STATEMENT], tuple(analysis.tables),
-                    analysis.problem,
-                )
-            )  # fmt: skip
-            uses += [_use_row(reference, name, each) for each in analysis.uses]
-        for project in projects:
-            uses += [_use_row(f"{name}#dbt", name, each) for each in _relationships(project, known)]
-        with state.transaction():
-            replace_written_sql(state, name, rows, uses)
-            state.set_meta(f"written_sql {name}", digest)
+        queries, models = _files(source.settings.queries, problems)
+        try:
+            queries = [*source.written_queries(), *queries]
+        except CosetError as error:
+            problems.append((f"{name}: views", str(error)))
+        dialect = DIALECTS.get(source.kind, "duckdb")
+        _keep(state, name, queries, models, KnownTables(name, tables), tables.get(name, ()), dialect)
+    queries, models = _files(of_environment, problems)
+    if queries or models or state.meta(f"written_sql {EVERYWHERE}"):
+        everything = [table for several in tables.values() for table in several]
+        _keep(state, EVERYWHERE, queries, models, KnownTables(None, tables), everything, "duckdb")
     return problems
 
 
+def _keep(
+    state: EvidenceState, name: str, queries: Sequence[WrittenQuery], models: Sequence[SemanticModel],
+    known: KnownTables, listed: Sequence[Table], dialect: str,
+) -> None:  # fmt: skip
+    """Analyse and store, where something is not as it was."""
+    # The stage of documents writes them anew each time.
+    state.add_documents([row for each in models for row in _described(each, known)])
+    shape = [[each.schema, each.name, [column.name for column in each.columns]] for each in listed]
+    digest = hashlib.sha256(json.dumps([shape, [str(each) for each in (*queries, *models)]]).encode()).hexdigest()
+    if state.meta(f"written_sql {name}") == digest:
+        return
+    rows, uses = [], []
+    for number, query in enumerate(queries[:MOST_STATEMENTS]):
+        analysis = analyse(query.text, known, dialect)
+        statement = f"{name}/{query.schema + '/' if query.schema else ''}{query.name}"
+        reference = f"{statement}#{query.origin}{number}"
+        rows.append(
+            WrittenSqlRow(
+                reference, name, query.origin, query.name, query.text[:LONGEST_STATEMENT], tuple(analysis.tables),
+                analysis.problem,
+            )
+        )  # fmt: skip
+        uses += [_use_row(reference, name, each) for each in analysis.uses]
+    for model in models:
+        reference = f"{name}#{model.format}"
+        uses += [_use_row(reference, name, each) for each in (*_joins(model, known), *_figures(model, known, dialect))]
+    with state.transaction():
+        replace_written_sql(state, name, rows, uses)
+        state.set_meta(f"written_sql {name}", digest)
+
+
+EVERYWHERE = "*"
+"""What stands for a source where statements may use all of them."""
 CONFIRMED = "questions"
 """What stands for a source where a statement is that of an answer which a person confirmed."""
 
@@ -305,42 +295,99 @@ def comprehend_confirmed(
     replace_written_sql(state, CONFIRMED, rows, uses)
 
 
-def _queries(name: str, source: Source, problems: list[tuple[str, str]]) -> tuple[list[WrittenQuery], list[DbtProject]]:
+def _files(
+    patterns: Sequence[str], problems: list[tuple[str, str]]
+) -> tuple[list[WrittenQuery], list[SemanticModel]]:  # fmt: skip
+    """The statements and semantic models of files; what is neither is named."""
     queries: list[WrittenQuery] = []
-    projects: list[DbtProject] = []
-    try:
-        queries += source.written_queries()
-    except CosetError as error:
-        problems.append((f"{name}: views", str(error)))
-    for path in expand(source.settings.queries, problems, endings=(".sql", ".json")):
+    models: list[SemanticModel] = []
+    for path in expand(patterns, problems, endings=(".sql", *ENDINGS)):
         try:
             if path.stat().st_size > MOST_FILE_BYTES:
                 problems.append((str(path), f"is larger than {MOST_FILE_BYTES // 1_000_000} MB"))
-            elif path.suffix.lower() == ".json":
-                projects.append(read_manifest(path))
-                queries += projects[-1].queries
-            else:
+            elif path.suffix.lower() == ".sql":
                 queries += statements_of_file(path)
-        except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+            elif model := read_semantic_model(path):
+                models.append(model)
+                queries += [WrittenQuery(each.name, each.sql, each.schema, "dbt") for each in model.queries]
+            else:
+                problems.append((str(path), "is no semantic model of a kind that is known"))
+        except CosetError as error:
+            problems.append((str(path), f"cannot be read: {error}"))
+        except (OSError, ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
             problems.append((str(path), f"cannot be read ({type(error).__name__}: {str(error)[:200]})"))
-    return queries, projects
+    return queries, models
 
 
-def _relationships(project: DbtProject, known: KnownTables) -> Iterator[SqlUse]:
-    for left, left_column, right, right_column in project.relationships:
-        places = {side: found for side, name in (("l", left), ("r", right)) if (found := known.find(name))}
-        one, other = _column(left_column, "l", places), _column(right_column, "r", places)
-        if one and other and "l" in places and "r" in places:
-            yield SqlUse("join", (one,), "declared by dbt", (other,), "relationships")
+def _table(name: str, known: KnownTables) -> tuple[Reference, Table] | None:
+    return known.find(*parts_of(name))
 
 
-def _described(project: DbtProject, known: KnownTables) -> Iterator[dict[str, Any]]:
-    for name, column, text in project.descriptions:
-        if (found := known.find(name)) is None:
+def _joins(model: SemanticModel, known: KnownTables) -> Iterator[SqlUse]:
+    """The relationships that a model declares."""
+    for join in model.relationships:
+        places = {side: found for side, name in (("l", join.left), ("r", join.right)) if (found := _table(name, known))}
+        if len(places) < 2:
             continue
-        place: str | None = str(found[0]) if column is None else _column(column, "t", {"t": found})
-        if place:
-            yield document(f"{place}#manifest", None, place, "dbt manifest", column or name, text.strip(), "stated")
+        left = [column for name in join.left_columns if (column := _column(name, "l", places))]
+        right = [column for name in join.right_columns if (column := _column(name, "r", places))]
+        if left and len(left) == len(join.left_columns) and len(right) == len(join.right_columns):
+            text = f"{join.left_expression} = {join.right_expression}" if join.left_expression else ""
+            yield SqlUse("join", tuple(left), text or f"declared by {model.format}", tuple(right), "relationships")
+
+
+def _figures(model: SemanticModel, known: KnownTables, dialect: str) -> Iterator[SqlUse]:
+    """The metrics that a model defines, as formulas over the columns that they name."""
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    for metric in model.metrics:
+        places = {name.lower(): found for name in metric.datasets if (found := _table(name, known))}
+        try:
+            tree = sqlglot.parse_one(metric.expression, dialect=dialect)
+        except (SqlglotError, RecursionError, ValueError):
+            continue
+        aliases = {str(index): found for index, found in enumerate(places.values())}
+        columns = tuple(dict.fromkeys(_columns(_without_tables(tree), aliases).values()))
+        if columns:
+            text = metric.expression + (f" WHERE {metric.condition}" if metric.condition else "")
+            yield SqlUse("formula", columns, text, name=metric.name)
+
+
+def _without_tables(tree: Any) -> Any:
+    """Columns by their own names: what a model calls a table is no alias of ours."""
+    from sqlglot import exp
+
+    return tree.transform(lambda node: exp.column(node.name) if isinstance(node, exp.Column) else node)
+
+
+def _described(model: SemanticModel, known: KnownTables) -> Iterator[dict[str, Any]]:
+    """What a model says of tables and columns, its rules and metrics among it."""
+    said: dict[str, list[str]] = {}
+    for dataset in model.datasets:
+        if (found := _table(dataset.name, known)) is None:
+            continue
+        place = str(found[0])
+        if text := described(dataset.label, dataset.description):
+            said.setdefault(place, []).append(text)
+        for field in dataset.fields:
+            column = _column(field.name, "t", {"t": found})
+            codes = ", ".join(f"{code.value} = {code.label}" for code in field.codes)
+            if column and (text := ". ".join(filter(None, (described(field.label, field.description), codes)))):
+                said.setdefault(column, []).append(text)
+    for rule in model.rules:
+        for name in rule.about:
+            if found := _table(name, known):
+                said.setdefault(str(found[0]), []).append(rule.text)
+    for metric in model.metrics:
+        condition = f" where {metric.condition}" if metric.condition else ""
+        text = described(metric.name, metric.description) + f" = {metric.expression}{condition}"
+        for name in metric.datasets:
+            if found := _table(name, known):
+                said.setdefault(str(found[0]), []).append(text)
+    for place, texts in said.items():
+        title = f"{model.format} model"
+        yield document(f"{place}#{model.format}", None, place, "semantic model", title, "\n".join(texts), "stated")
 
 
 def _use_row(reference: str, source: str, use: SqlUse) -> SqlUseRow:

@@ -95,13 +95,13 @@ def from_manifest(content: Mapping[str, Any]) -> SemanticModel:
     """A compiled project: `target/manifest.json`."""
     given = {str(key): Parts(node) for part in ("sources", "nodes") for key, node in Parts(content.get(part)).items()}
     nodes = {key: node for key, node in given.items() if node.text("name")}
-    names = {key: node.text("alias", "identifier", "name") for key, node in nodes.items()}
+    names = {key: _full_name(node) for key, node in nodes.items()}
     datasets, queries, relationships = [], [], []
     for key, node in nodes.items():
         kind = node.text("resource_type")
         sql = node.text("compiled_code", "compiled_sql", "raw_code", "raw_sql")
         if kind == "model" and sql:
-            queries.append(Query(names[key], sql, node.text("schema") or None))
+            queries.append(Query(node.text("alias", "name"), sql, node.text("schema") or None))
         if kind != "test":
             fields = tuple(
                 Field(column.text("name"), column.text("data_type"), "", column.text("description"))
@@ -113,6 +113,11 @@ def from_manifest(content: Mapping[str, Any]) -> SemanticModel:
             relationships += _tested(node, test.part("kwargs"), names)
     metrics = _metricflow(content, names)
     return SemanticModel("dbt", "", tuple(datasets), tuple(relationships), tuple(metrics), (), tuple(queries), "dbt")
+
+
+def _full_name(node: Parts) -> str:
+    path = (node.text("database"), node.text("schema"), node.text("alias", "identifier", "name"))
+    return ".".join(part for part in path if part)
 
 
 def _tested(node: Parts, kwargs: Parts, names: Mapping[str, str]) -> list[Relationship]:

@@ -350,10 +350,10 @@ def ask_the_model(run: Run) -> None:
 
 
 def read_queries(run: Run) -> None:
-    """SQL that people wrote: views, files named under `queries:`, dbt manifests, logs, confirmed answers."""
+    """SQL that people wrote: views, files named under `queries:`, semantic models, logs, confirmed answers."""
     tables_of = {name: listing.tables for name, listing in run.catalogue.listings.items() if not listing.problem}
     sources = {name: run.catalogue.sources[name] for name in tables_of}
-    run.problems += comprehend_written_sql(run.state, sources, tables_of)
+    run.problems += comprehend_written_sql(run.state, sources, tables_of, run.environment.queries)
     said = corrections_in_force(run.environment, run.state).questions
     comprehend_confirmed(run.state, [(each.question, each.sql) for each in said if each.sql], tables_of)
 

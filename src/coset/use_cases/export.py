@@ -22,10 +22,9 @@ from coset.semantics.model import Code, Dataset, Field, Metric, Relationship, Ru
 from coset.semantics.osi import to_osi
 from coset.state import EvidenceState
 from coset.state.documents import document_files, rules, sections, sql_uses, written_sql
-from coset.state.memberships import MembershipRow
 from coset.state.read_model import ReadModel
 from coset.state.readings import Reading, ReadingStore
-from coset.state.relations import code_list_labels
+from coset.state.relations import all_roles, code_list_labels
 from coset.state.tables import ColumnRow, DiagnosticRow, FamilyRow, TableRow
 from coset.use_cases.workspace import Workspace
 
@@ -71,7 +70,7 @@ class _Gathering:
             each.reference: each for each in ReadingStore(state).all(best=True) if each.confidence >= least
         }
         self.roles: dict[str, dict[str, str]] = defaultdict(dict)
-        for role in self.known.all(MembershipRow):
+        for role in all_roles(state):
             if role.membership >= least:
                 self.roles[role.reference][role.coordinate] = role.identity
         self.copies: dict[str, list[str]] = defaultdict(list)
