@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from coset.state.evidence_state import EvidenceState
 
 
+FEW_VALUES = 3_000
+"""So many values are written without Arrow."""
 _KNOWN_TYPES: dict[str, dict[str, Any]] = {}
 """Of tables by their names, which have the same columns in every database that rows are written to."""
 
@@ -26,10 +28,13 @@ _KNOWN_TYPES: dict[str, dict[str, Any]] = {}
 def insert_rows(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[dict[str, Any]]) -> None:
     if not rows:
         return
+    columns = list(rows[0])
+    if len(rows) * len(columns) <= FEW_VALUES:
+        _insert_few(connection, name, columns, rows)
+        return
     import pyarrow as pa
 
     types = _types(connection, name)
-    columns = list(rows[0])
     content = pa.table(
         [_array([row[column] for row in rows], types[column]) for column in columns],
         schema=pa.schema([(column, types[column]) for column in columns]),
@@ -38,6 +43,19 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence
     names = ", ".join(columns)
     connection.execute(f"INSERT INTO {name} ({names}) SELECT {names} FROM arriving").fetchall()
     connection.unregister("arriving")
+
+
+def _insert_few(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]
+) -> None:
+    """As parameters of one statement: an Arrow array begins with the import of pandas, where that is installed."""
+    row = f"({', '.join('?' * len(columns))})"
+    statement = f"INSERT INTO {name} ({', '.join(columns)}) VALUES {', '.join([row] * len(rows))}"
+    values = [each[column] for each in rows for column in columns]
+    try:
+        connection.execute(statement, values).fetchall()
+    except UnicodeEncodeError:
+        connection.execute(statement, [_clean(value) for value in values]).fetchall()
 
 
 def _types(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:

@@ -63,15 +63,20 @@ class ReadingStore:
         self.state = state
 
     def replace(self, readings: Iterable[Reading], readers: Sequence[Reader]) -> None:
-        """Store readings instead of all that these readers said before; forget tables that are gone."""
+        """Store readings instead of all that these readers said before; forget tables that are gone. Only those that
+        differ are written."""
+        said = dict.fromkeys(readings)
+        known = dict.fromkeys(each for each in self.all() if each.reader in readers)
+        changed = {each.reference for each in said.keys() ^ known.keys()}
         with self.state.transaction():
             execute(
                 self.state,
-                "DELETE FROM readings WHERE list_contains($1::VARCHAR[], reader) "
+                "DELETE FROM readings WHERE (list_contains($1::VARCHAR[], reader) "
+                "AND list_contains($2::VARCHAR[], reference)) "
                 "OR table_reference NOT IN (SELECT reference FROM tables)",
-                [list(readers)],
+                [list(readers), list(changed)],
             )
-            add(self.state, "readings", readings)
+            add(self.state, "readings", [each for each in said if each.reference in changed])
 
     def replace_said(self, readings: Iterable[Reading]) -> None:
         """Store what the corrections file says instead of what it said before."""
