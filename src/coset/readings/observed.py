@@ -7,7 +7,7 @@ and features. Nothing here knows a source.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 TypeFamily = Literal["whole", "number", "text", "flag", "date", "time", "binary", "nested", "unknown"]
@@ -78,6 +78,7 @@ class ObservedEnvironment:
         return tuple((table, column) for table in self.tables for column in (None, *table.columns))
 
 
+@lru_cache(maxsize=10_000)
 def type_family(written: str | None) -> TypeFamily:
     """The family of a type as any engine writes it."""
     text = (written or "").strip().lower()

@@ -143,7 +143,7 @@ class Mongodump(Source):
     def _bson_files(folder: Path) -> list[Path]:
         # oplog.bson lies in a dump's root and belongs to no database.
         files = [file for file in sorted(folder.iterdir()) if file.name.endswith((".bson", ".bson.gz"))]
-        inside = [file for file in files if file.is_file() and not leads_out(file, folder)]
+        inside = [file for file in files if file.is_file() and not (file.is_symlink() and leads_out(file, folder))]
         return [file for file in inside if not file.name.startswith("oplog.bson")]
 
     def _database_folders(self, root: Path) -> dict[str | None, Path]:
