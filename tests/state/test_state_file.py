@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from coset.errors import CosetError, UserError
-from coset.state import EvidenceState
+from coset.state import EvidenceState, evidence_state, migrations
 from coset.state import file as state_file
 from coset.state.file import COMPREHENDED, CORRECTED, FILE_NAME, StateInUse
 
@@ -184,3 +184,23 @@ def test_a_state_that_is_damaged_is_told(folder: Path):
             opening(folder)
     with pytest.raises(duckdb.Error):
         duckdb.connect(str(folder / FILE_NAME))
+
+
+def test_a_state_of_an_earlier_coset_is_brought_up_to_date_when_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as earlier:
+        earlier.setattr(migrations, "STEPS", migrations.STEPS[:-1])
+        earlier.setattr(evidence_state, "STEPS", migrations.STEPS)
+        EvidenceState.open(tmp_path).close()
+    for _ in range(2):
+        with EvidenceState.read(tmp_path) as state:
+            assert state.meta("version") == str(len(migrations.STEPS))
+            assert state.code_lists() == []
+
+
+def test_a_state_of_a_newer_coset_is_refused_in_a_sentence(tmp_path: Path):
+    with EvidenceState.open(tmp_path) as state:
+        state.set_meta("version", "999")
+    with pytest.raises(UserError, match="made by a newer coset"):
+        EvidenceState.read(tmp_path)

@@ -22,7 +22,7 @@ from coset.environment.configuration import Environment
 from coset.environment.corrections import Corrections, corrections_text, load_corrections, parse_corrections
 from coset.errors import UserError
 from coset.state.file import WorkingCopy, open_to_read
-from coset.state.migrations import migrate
+from coset.state.migrations import STEPS, migrate, version_of
 from coset.state.objects import CodeList, Copy, Diagnostic, Reference, Relation, TableEvidence
 from coset.state.queries import insert_rows
 from coset.state.rows import Rows, diagnostic_row, identifier, now, reference_of, relation_row, table_rows
@@ -66,8 +66,14 @@ class EvidenceState:
 
     @classmethod
     def read(cls, folder: Path) -> EvidenceState:
-        """The state in a folder, for looking only; nothing that is written meanwhile changes it."""
-        return cls(*open_to_read(folder))
+        """The state in a folder, for looking only; nothing that is written meanwhile changes it. One that an earlier
+        coset made is brought to the newest version first."""
+        connection, held = open_to_read(folder)
+        if version_of(connection) != len(STEPS):
+            connection.close()
+            cls.open(folder).close()
+            connection, held = open_to_read(folder)
+        return cls(connection, held)
 
     @classmethod
     def open(cls, folder: Path) -> EvidenceState:
