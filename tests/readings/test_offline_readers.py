@@ -143,3 +143,40 @@ def test_a_table_of_five_thousand_columns_is_read_whole() -> None:
     found = read(table("wide", *names))
     assert len(found) == 5_001
     assert found["s/wide.acct_nm_7"].name == "account name 7"
+
+
+def test_a_short_form_that_may_stand_for_several_things_is_a_guess_until_something_around_it_speaks() -> None:
+    """The first meaning listed is taken, but views do not show it; a word of the documents confirms it."""
+    name, meanings = next(
+        (form, meanings)
+        for form, meanings in sorted(vocabulary().short_forms.items())
+        if len(meanings) > 1
+        and len(form) == 3
+        and Expander({}).expand((form,)).doubtful
+        and Expander({meanings[0]: 5}).expand((form,)).lead > NEAR
+    )
+    assert read(table("zq", name))[f"s/zq.{name}"].confidence <= UNSURE
+    assert not Expander({meanings[0]: 5}).expand((name,)).doubtful
+
+
+def test_what_is_nested_is_a_fact_of_what_it_stands_in_and_not_of_the_table() -> None:
+    agency = ObservedColumn("code", "text", "s/quotes.agency.code")
+    made = ObservedTable(
+        "quotes", (ObservedColumn("status", "text", "s/quotes.status"), agency), "s/quotes", source="s"
+    )
+    assert read(made)["s/quotes.agency.code"].name == "agency code"
+
+
+def test_a_column_does_not_borrow_the_name_of_a_table_that_is_only_guessed() -> None:
+    found = read(table("zqx", "code", "text"))
+    assert found["s/zqx.code"].name == "code"
+
+
+def test_a_beginning_is_read_as_the_word_that_the_source_writes_in_full_elsewhere() -> None:
+    found = read(
+        table("apporteurs", "code_apporteur", "raison_sociale", "pays"),
+        table("rattachements", "code_app", "date_fin", "code_reseau"),
+        table("ecritures", "compte", "devise", "solde", "date_compta"),
+    )
+    assert found["s/rattachements.code_app"].name == "broker code"
+    assert found["s/ecritures.date_compta"].name == "accounting date"

@@ -19,11 +19,12 @@ from coset.training.encoder_stage import (  # noqa: E402
     published_minilm,
     side_by_side,
 )
-from coset.training.fine_tune import FineTuneSettings, fine_tune  # noqa: E402
+from coset.training.fine_tune import fine_tune  # noqa: E402
 from coset.training.identity_stage import RecipeSettings  # noqa: E402
 from coset.training.objects import TrainingSet, inventory_objects  # noqa: E402
 from coset.training.recipe import train  # noqa: E402
 from coset.training.routing_recipe import RoutingSettings  # noqa: E402
+from coset.training.stage_settings import FineTuneSettings  # noqa: E402
 from coset.training.text_model import TextModel, export, published_pieces  # noqa: E402
 
 

@@ -9,10 +9,7 @@ torch = pytest.importorskip("torch")
 
 from coset.identities import prototypes  # noqa: E402
 from coset.training.fit import (  # noqa: E402
-    Database,
     Episode,
-    FitSettings,
-    ObjectiveSettings,
     TorchEncoder,
     _as_numpy,
     fit,
@@ -20,6 +17,7 @@ from coset.training.fit import (  # noqa: E402
     realise,
     squared_distances,
 )
+from coset.training.stage_settings import Database, FitSettings, ObjectiveSettings  # noqa: E402
 
 
 @pytest.mark.parametrize("diagonal", [False, True])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -20,10 +20,14 @@ from coset.readings.value_patterns import pattern_shares, present
 from coset.readings.vocabulary import Language, Vocabulary, content_words, vocabulary
 from coset.readings.words import singular
 
-How = Literal["word", "short form", "language", "guess", "unknown"]
+How = Literal["word", "short form", "language", "foreign form", "guess", "unknown"]
 BEAM, KEPT, LONGEST_PIECE, LONGEST_PHRASE = 8, 5, 26, 3
 TOGETHER = 0.9
 """What each further part of a piece that is written together costs."""
+CLEAR, TOGETHER_OFTEN, FITTING, FAR = 2.0, 0.6, -0.5, 1.2
+"""What lifts the doubt of a piece that may stand for several things: that every other way costs so much more, that the
+word before it stands so often before these words, that the values fit so well. A few letters that are so far
+from a word are doubtful in any case."""
 _LAST_LETTERS = {"d": ("date", 0.6), "n": ("number", 0.6), "c": ("code", 1.3), "i": ("indicator", 1.3),
                  "t": ("type", 1.5), "f": ("flag", 1.5), "y": ("year", 1.5)}  # fmt: skip
 CLASS_ENDINGS = frozenset(
@@ -31,6 +35,12 @@ CLASS_ENDINGS = frozenset(
 )
 """With these end names that are written together: number, code, date, id, name and so on."""
 _VOWELS = frozenset("aeiou")
+_NEVER_SHORTENED = frozenset({
+    "most", "must", "with", "have", "been", "were", "that", "this", "than", "then", "they", "them", "their", "there",
+    "these", "those", "very", "much", "many", "more", "some", "such", "what", "when", "where", "which", "while",
+    "whose", "your", "into", "upon", "also", "only", "just", "even", "does", "could", "would", "should", "shall",
+})  # fmt: skip
+"""Words that nobody writes in short."""
 
 _POINTING = frozenset({"id", "number", "key", "code", "reference"})
 DATES = frozenset({"date", "time", "timestamp", "day", "since"})
@@ -56,6 +66,8 @@ class Part:
     words: tuple[str, ...]
     cost: float
     how: How
+    doubtful: bool = False
+    """It may stand for other words as well, and nothing around it uses these."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,8 @@ class Expansion:
     """Each piece as it stands, and what it was read as."""
     lead: float = math.inf
     """By how much the next way with another meaning costs more: where that is little, the words may be wrong."""
+    doubtful: bool = False
+    """A piece of it may stand for other words as well, and neither words nor values around it speak for these."""
 
     @property
     def text(self) -> str:
@@ -80,11 +94,18 @@ class Expander:
     """Spells out the names of one source."""
 
     def __init__(
-        self, around: Mapping[str, int], language: Language | None = None, things: Collection[str] = ()
+        self,
+        around: Mapping[str, int],
+        language: Language | None = None,
+        things: Collection[str] = (),
+        foreign: Collection[str] = (),
     ) -> None:
         """`around`: how often the environment's own texts and readable names use each word; `things`: what its tables
-        are about, which is what ids and numbers are of."""
+        are about, which is what ids and numbers are of; `foreign`: words of the language that stand in its names."""
         self.around, self.language, self.things = around, language, frozenset(things)
+        self.beside: dict[str, list[str]] = {}
+        for word in sorted(foreign):
+            self.beside.setdefault(word[:3], []).append(word)
         self._parts: dict[str, tuple[Part, ...]] = {}
         self._single: dict[str, tuple[Part, ...]] = {}
 
@@ -114,7 +135,20 @@ class Expander:
         words = self._ordered(parts)
         other = next((way[0] for way in ways if _another_meaning(words, self._ordered(way[2]))), math.inf)
         written = _aligned(pieces, parts)
-        return Expansion(words, cost / len(parts), tuple(part.how for part in parts), written, other - weighed)
+        lead, how = other - weighed, tuple(part.how for part in parts)
+        return Expansion(
+            words, cost / len(parts), how, written, lead, lead < CLEAR and self._doubtful(parts, words, column)
+        )
+
+    def _doubtful(self, parts: Sequence[Part], words: tuple[str, ...], column: ObservedColumn | None) -> bool:
+        """Whether some part is doubtful, and neither the part before it nor the values confirm it."""
+        for number, part in enumerate(parts):
+            confirmed = self._bonus(tuple(parts[:number]), part) >= TOGETHER_OFTEN or (
+                column is not None and part.words[-1] == words[-1] and value_fit(words[-1], column) <= FITTING
+            )
+            if part.doubtful and not confirmed:
+                return True
+        return False
 
     # How pieces may be read
 
@@ -133,7 +167,7 @@ class Expander:
         if known is None:
             ways = list(self._alone(piece))
             certain = self.words.is_word(piece) and len(piece) > 3
-            if len(piece) >= 4 and not certain and not any(part.how == "language" for part in ways):
+            if len(piece) >= 4 and not certain and not any(part.how in ("language", "foreign form") for part in ways):
                 ways += self._together(piece)
             ways.append(Part((piece,), 3.0 + 0.8 * len(piece) if piece.isalpha() else 0.3, "unknown"))
             known = self._parts[piece] = _cheapest(ways)
@@ -148,13 +182,15 @@ class Expander:
         if piece.isalpha():
             if self.words.is_word(piece) or self.words.is_word(singular(piece)):
                 ways.append(Part((piece,), 0.25 * self._rarity(singular(piece)), "word"))
-            for rank, meaning in enumerate(self.words.short_forms.get(piece, ())):
+            meanings = self.words.short_forms.get(piece, ())
+            for rank, meaning in enumerate(meanings):
                 words = tuple(meaning.split())
                 rarity = max(map(self._rarity, words))
-                ways.append(Part(words, 0.4 + 0.55 * rank + 0.25 * rarity, "short form"))
+                doubtful = len(meanings) > 1 and not self._near(words)
+                ways.append(Part(words, 0.4 + 0.55 * rank + 0.25 * rarity, "short form", doubtful))
             if self.language:
                 ways += self._foreign(piece)
-            if len(piece) >= 3 and not any(part.how in ("word", "language") for part in ways):
+            if len(piece) >= 3 and not any(part.how in ("word", "language", "foreign form") for part in ways):
                 ways += self._guesses(piece)
         known = self._single[piece] = _cheapest(ways)
         return known
@@ -164,21 +200,29 @@ class Expander:
         if language is None:
             return ways
         exact = piece in language.words
+        if not exact:  # The source writes a word in full elsewhere: `app` of apporteur.
+            begun = [word for word in self.beside.get(piece[:3], ()) if word.startswith(piece)]
+            meanings = dict.fromkeys(language.english(word)[0] for word in begun if len(word) > len(piece) + 1)
+            ways += [Part(content_words(meant), 0.35, "foreign form", len(meanings) > 1) for meant in meanings]
         for rank, meaning in enumerate(language.english(piece)[:3]):
             words = content_words(meaning)
             near = 0.2 * self._rarity(words[-1])
             ways.append(Part(words, (0.1 if exact else 0.45) + 0.25 * rank + near, "language"))
         if meant := language.short_forms.get(piece):
-            ways.append(Part(content_words(meant), 0.45, "language"))
-        if not ways and (meant := language.beginning(piece)):
-            ways.append(Part(content_words(meant), 0.9, "language"))
+            ways.append(Part(content_words(meant), 0.45, "foreign form"))
+        if not ways:
+            begun = language.begun_by(piece)
+            ways += [Part(content_words(meant), 0.9, "foreign form", len(begun) > 1) for meant in begun[:3]]
         if compound := language.compound(piece):
             ways.append(Part(tuple(word for part in compound for word in part.split()), 0.6, "language"))
         return ways
 
     def _guesses(self, piece: str) -> list[Part]:
         """Words whose letters, in order, hold those of the piece: `sbscr` of subscriber."""
-        found = [Part((word,), form + 0.4 * self._rarity(word), "guess") for word, form in _forms(piece)]
+        found = []
+        for word, form in _forms(piece):
+            doubtful = not self._near((word,)) or (form >= FAR and len(piece) <= 4)
+            found.append(Part((word,), form + 0.4 * self._rarity(word), "guess", doubtful))
         return sorted(found, key=lambda part: (part.cost, part.words))[:KEPT]
 
     def _together(self, piece: str) -> list[Part]:
@@ -200,7 +244,8 @@ class Expander:
             if len(parts) > 1:
                 how: How = "guess" if any(part.how == "guess" for part in parts) else parts[-1].how
                 how = "short form" if how == "word" and any(p.how == "short form" for p in parts) else how
-                ways.append(Part(tuple(word for part in parts for word in part.words), cost, how))
+                doubtful = self._doubtful(parts, (), None)
+                ways.append(Part(tuple(word for part in parts for word in part.words), cost, how, doubtful))
         return ways
 
     def _piece_within(self, text: str, last: bool, whole: int) -> Sequence[Part]:
@@ -211,17 +256,21 @@ class Expander:
             return (Part((meaning,), cost, "guess"),) if meaning else ()
         ways = self._alone(text)
         if last and text in CLASS_ENDINGS:
-            return [Part(p.words, p.cost - 0.6, p.how) for p in ways if p.how != "guess" and len(p.words) == 1]
+            return [replace(p, cost=p.cost - 0.6) for p in ways if p.how != "guess" and len(p.words) == 1]
         if len(text) == 2:
-            return [Part(p.words, p.cost + 0.3 + 0.3 * len(p.words), p.how) for p in ways if p.how != "guess"]
+            return [replace(p, cost=p.cost + 0.3 + 0.3 * len(p.words)) for p in ways if p.how != "guess"]
         # A guess within a longer piece is a guess twice over.
-        return [Part(p.words, p.cost + 0.6, p.how) if p.how == "guess" else p for p in ways]
+        return [replace(p, cost=p.cost + 0.6) if p.how == "guess" else p for p in ways]
 
     # What makes one way likelier
 
     def _rarity(self, word: str) -> float:
         near = self.around.get(word, 0) or self.around.get(word + "s", 0)
         return max(-1.5, self.words.rarity(word) - min(3.5, 0.9 * math.log1p(near)))
+
+    def _near(self, words: Sequence[str]) -> bool:
+        """Whether the environment's own texts and readable names use all of these words."""
+        return all(self.around.get(word, 0) or self.around.get(word + "s", 0) for word in words)
 
     def _bonus(self, before: tuple[Part, ...], part: Part) -> float:
         """What it saves that these words often follow each other."""
@@ -241,7 +290,7 @@ class Expander:
     def _ordered(self, parts: Sequence[Part]) -> tuple[str, ...]:
         """The words in English order: *of* languages have the head first."""
         turned = self.language is not None and self.language.head_first
-        foreign = sum(part.how == "language" for part in parts)
+        foreign = sum(part.how in ("language", "foreign form") for part in parts)
         chosen = list(parts)
         if turned and foreign and foreign >= len(parts) / 2 and len(parts) > 1:
             numbers = [part for part in chosen if part.words[0].isdigit()]
@@ -311,7 +360,10 @@ def _forms(piece: str) -> tuple[tuple[str, float], ...]:
     return tuple(
         (word, cost)
         for word, consonants, of_word in words
-        if letters <= of_word and len(word) > len(piece) and (cost := _form_cost(piece, word, consonants)) is not None
+        if letters <= of_word
+        and len(word) > len(piece)
+        and word not in _NEVER_SHORTENED
+        and (cost := _form_cost(piece, word, consonants)) is not None
     )
 
 

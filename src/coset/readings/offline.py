@@ -82,13 +82,14 @@ def read_offline(
                 near.update({word: 2 * count for word, count in _counted(text.text).items()})
         habits = habits_of(tables)
         language = language_of(tables, habits)
-        context = SourceContext(habits, Expander(near, language), titles)
+        foreign = _foreign_words(tables, habits, language)
+        context = SourceContext(habits, Expander(near, language, (), foreign), titles)
         own = [table for table in tables if table.reference not in as_originals]
         first = [each for table in own for each in name_readings(table, context)]
         # Read again with what was surely read: a short form means in one place what it means in the others.
         near.update(_surely_read(first))
         things = {_entity(tuple(each.name.split()))[-1] for each in first if each.is_table and each.name}
-        context = SourceContext(habits, Expander(near, language, things), titles)
+        context = SourceContext(habits, Expander(near, language, things, foreign), titles)
         found += [each for table in own for each in name_readings(table, context)]
         found += [each for table in tables if table.reference in as_originals for each in _unread(table)]
     return _named(found if not copies else _as_originals(environment, found, copies))
@@ -150,10 +151,35 @@ def name_readings(table: ObservedTable, context: SourceContext) -> Iterator[Read
     words = _turned(spelled.words)
     yield _reading(table.reference, table.reference, " ".join(words), spelled, table.name)
     known = context.titles.get(table.reference)
-    about = _entity(tuple(known.split()) if known else words)
+    about = _About(_entity(tuple(known.split()) if known else words), bool(known) or _sure(spelled))
     initials = "".join(piece[0] for piece in pieces) if len(pieces) > 1 else ""
     for column in table.columns:
-        yield _column_reading(table, column, about, initials, context)
+        inner = _parent(table, column, context)
+        yield _column_reading(table, column, inner or about, "" if inner else initials, context)
+
+
+@dataclass(frozen=True)
+class _About:
+    """What a column is a fact of, and whether that is sure."""
+
+    words: tuple[str, ...]
+    sure: bool
+
+
+def _parent(table: ObservedTable, column: ObservedColumn, context: SourceContext) -> _About | None:
+    """The `agency` of `agency.code`: what is nested is a fact of what it stands in."""
+    steps = column.reference[len(table.reference) + 1 :].replace("[]", "").replace('"', "").split(".")
+    if len(steps) < 2 or "#" in column.reference:
+        return None
+    pieces = _cut(column_pieces(steps[-2][:LONGEST_NAME], table.reference, context.habits))
+    spelled = context.expander.expand(pieces)
+    return _About(_entity(spelled.words), _sure(spelled)) if spelled.words else None
+
+
+def _sure(spelled: Expansion) -> bool:
+    """Whether a name can hardly mean something else than what it was read as."""
+    plain = all(how in ("word", "language") for how in spelled.how)
+    return "unknown" not in spelled.how and (plain or (spelled.lead >= NEAR and not spelled.doubtful))
 
 
 def _entity(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -163,8 +189,9 @@ def _entity(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _column_reading(
-    table: ObservedTable, column: ObservedColumn, about: tuple[str, ...], initials: str, context: SourceContext
+    table: ObservedTable, column: ObservedColumn, thing: _About, initials: str, context: SourceContext
 ) -> Reading:
+    about = thing.words
     pieces = _cut(column_pieces(column.name[:LONGEST_NAME], table.reference, context.habits))
     if len(pieces) > 1 and pieces[0] == initials:  # The id of `cov_chk` is its `cc_id`.
         pieces = pieces[1:]
@@ -173,6 +200,9 @@ def _column_reading(
     own = tuple(word for word in words if word not in about)
     if words and all(word in GENERIC or word.isdigit() for word in words) and 0 < len(about) <= 3 and own:
         words = (*about, *words) if words[0] != about[-1] else (*about[:-1], *words)
+        # Where it is unsure what the thing is, the column by itself says less, and nothing wrong.
+        if not thing.sure:
+            words = spelled.words
     return _reading(column.reference, table.reference, " ".join(words), spelled, column.name)
 
 
@@ -184,7 +214,7 @@ def _reading(reference: str, table: str, name: str, spelled: Expansion, written:
     confidence = max(0.1, (0.78 if plain else 0.72) - 0.12 * max(0.0, spelled.cost - 0.4))
     if "guess" in spelled.how:
         confidence = min(confidence, 0.55)
-    if not plain and spelled.lead < NEAR:
+    if not plain and (spelled.lead < NEAR or spelled.doubtful):
         confidence = min(confidence, UNSURE)
     if unknown:
         confidence = min(confidence, 0.3)
@@ -217,6 +247,17 @@ def language_of(tables: Sequence[ObservedTable], habits: Habits) -> Language | N
     first, second, *_ = sorted(hits, key=lambda code: (-hits[code], code))
     enough = hits[first] >= max(LEAST_FOREIGN, FOREIGN_SHARE * len(long))
     return languages()[first] if enough and hits[first] >= FOREIGN_LEAD * hits[second] else None
+
+
+def _foreign_words(tables: Sequence[ObservedTable], habits: Habits, language: Language | None) -> set[str]:
+    """The words of the source's language that its names write in full."""
+    if language is None:
+        return set()
+    pieces = {piece for table in tables for piece in table_pieces(table.name, habits)}
+    for table in tables:
+        for name in table.names:
+            pieces.update(column_pieces(name[:LONGEST_NAME], table.reference, habits))
+    return {word for piece in pieces if len(word := next(folds(piece))) >= 5 and language.english(word)}
 
 
 def words_around(environment: ObservedEnvironment, texts: Sequence[Text]) -> Counter[str]:

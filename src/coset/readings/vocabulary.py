@@ -73,12 +73,12 @@ class Language:
         """What a word means, also where its ending is another (plural, case, gender)."""
         return self.words.get(word) or (self.stems.get(stem(word), ()) if len(word) >= 4 else ())
 
-    def beginning(self, piece: str) -> str | None:
-        """What the shortest word means that begins with a piece of four letters and more."""
+    def begun_by(self, piece: str) -> tuple[str, ...]:
+        """What the words mean that begin with a piece of four letters and more, the shortest word first."""
         if len(piece) < 4:
-            return None
-        found = min((word for word in self.words if word.startswith(piece) and " " not in word), key=len, default=None)
-        return self.words[found][0] if found else None
+            return ()
+        words = sorted((word for word in self.words if word.startswith(piece) and " " not in word), key=len)
+        return tuple(dict.fromkeys(self.words[word][0] for word in words))
 
     def compound(self, word: str) -> tuple[str, ...] | None:
         """The English of a word written together from known ones: Kundennummer, orderdatum."""

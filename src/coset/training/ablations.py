@@ -19,9 +19,10 @@ from coset.identities.prototypes import RealisationSettings, distances, joint, m
 from coset.identities.text_encoder import ObjectTexts, TextEncoder
 from coset.readings.observed import ObservedColumn
 from coset.training.evaluate import quality
-from coset.training.fit import Database, FitSettings, fit
+from coset.training.fit import fit
 from coset.training.identity_stage import Prepared, RecipeSettings, encode_seen, train_coordinate, weigh
 from coset.training.objects import Seen, TrainingObject, TrainingSet
+from coset.training.stage_settings import Database, FitSettings
 
 Report = Callable[[str, float], None]
 

@@ -14,7 +14,6 @@ import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,43 +22,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from coset.identities.text_encoder import LONGEST, LONGEST_TABLE, WordPieces
+from coset.identities.text_encoder import WordPieces
 from coset.training.annotation import Key
 from coset.training.objects import TrainingSet, plain, variant
+from coset.training.stage_settings import FineTuneSettings
 from coset.training.text_model import WIDTH, TextModel, batches_of_like_length
 from coset.training.written import INVENTED
 
 KEPT_AFTER = 200
 """Steps between two checkpoints: what an interruption costs at most."""
-
-
-@dataclass(frozen=True)
-class FineTuneSettings:
-    layers: int = 3
-    frozen: int = 0
-    """How many of the lower layers stay as published."""
-    longest: int = LONGEST
-    """Tokens of a text."""
-    epochs: int = 3
-    batch: int = 32
-    text_rate: float = 2e-4
-    head_rate: float = 2e-3
-    smoothing: float = 0.05
-    average: float = 0.998
-    """The weights that are kept are a running mean of the later steps, in which each step weighs this much less than
-    the next: on databases never seen it is better than any single step."""
-    average_from: float = 0.3
-    hidden: int = 256
-    embedding: int = 64
-    rotation: int = 3
-    """Invented databases are many, and real ones tell more: one in so many of them is seen in an epoch, in turn. Of
-    tables all are seen: with a third of them the entities of dev tables were .02 worse."""
-
-
-OF_COLUMNS = FineTuneSettings()
-OF_TABLES = FineTuneSettings(
-    layers=5, frozen=1, longest=LONGEST_TABLE, epochs=3, text_rate=1.5e-4, smoothing=0.1, rotation=1
-)
 
 
 class Head(nn.Module):

@@ -38,9 +38,10 @@ from coset.identities.prototypes import Prior
 from coset.identities.signals import LabelModel, Signal, fit_label_model
 from coset.training.disguised import AS_IN_COMPANIES, disguised_set
 from coset.training.evaluate import best_calibration, quality
-from coset.training.fit import OF_ATTRIBUTES, OF_ENTITIES, FitSettings, fit
+from coset.training.fit import fit
 from coset.training.identity_stage import Encoders, Prepared, own_signals, seen_plainly, weigh
 from coset.training.objects import TrainingSet, read_training_set
+from coset.training.stage_settings import OF_ATTRIBUTES, OF_ENTITIES, FitSettings
 
 Report = Callable[[str, float], None]
 SEEN_FILE = "seen.pickle"

@@ -23,9 +23,16 @@ from coset.identities.text_encoder import WIDTH, TextEncoder, encode_in_tables
 from coset.readings.observed import ObservedEnvironment
 from coset.training.annotation import Key
 from coset.training.evaluate import best_calibration, quality
-from coset.training.fine_tune import OF_COLUMNS, OF_TABLES, FineTuneSettings
-from coset.training.fit import OF_ATTRIBUTES, OF_ENTITIES, Database, FitSettings, fit
 from coset.training.objects import Seen, TrainingSet, plain, variant
+from coset.training.stage_settings import (
+    OF_ATTRIBUTES,
+    OF_COLUMNS,
+    OF_ENTITIES,
+    OF_TABLES,
+    Database,
+    FineTuneSettings,
+    FitSettings,
+)
 
 Report = Callable[[str, float], None]
 Encoders = tuple[TextEncoder, TextEncoder]
@@ -201,6 +208,8 @@ def train_coordinate(
     own = own_signals(prepared, coordinate, opposition)
     labels = fit_label_model([own[number] for number in training.part("train")], len(inventory.of(coordinate)))
     weighed = weigh(training, prepared, inventory, coordinate, labels, opposition=opposition, support=support)
+    from coset.training.fit import fit
+
     chosen = settings.fit_of(coordinate)
     databases = weighed.databases("train")
     members = [
