@@ -5,9 +5,10 @@
     python benchmarks/endurance.py server ENVIRONMENT [--clients 20] [--minutes 10]
 
 ENVIRONMENT is a folder with coset.yaml; it is copied, never changed. `kills` sends SIGKILL, SIGTERM or SIGHUP at a
-random moment and notes something between two kills; `server` asks for views, SQL and notes over MCP while the
-environment is comprehended anew and these comprehensions are killed. Told are broken states, lost notes, leaked
-processes and files, and whether the state in the end is that of an undisturbed run.
+random moment and notes something between two kills; `server` asks for views, SQL and notes over MCP, and for pages,
+views and SQL of the web page, while the environment is comprehended anew and these comprehensions are killed. Told are
+broken states, lost notes, leaked processes and files, calls that failed and why, and whether the state in the end is
+that of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -17,14 +18,24 @@ import asyncio
 import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections import Counter, defaultdict
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import psutil
@@ -169,93 +180,175 @@ def disk_full(environment: Path, points: int) -> dict[str, float | str]:
         }  # fmt: skip
 
 
-async def _client(address: str, ends: float, number: int, folder: Path, seconds: list[float], said: list[str]) -> int:
+PAGES = ("/", "/tables", "/identities", "/relations", "/diagnostics", "/review", "/documents", "/runs")
+QUESTIONS = (
+    "how many claims or orders in {year}",
+    "sum of amounts by country in {year}",
+    "customers with two contracts",
+)
+
+
+@dataclass
+class Day:
+    """What the clients of a server saw."""
+
+    folder: Path
+    ends: float
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    failures: Counter[str] = field(default_factory=Counter)
+    said: list[str] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
+    refreshes: int = 0
+    killed: int = 0
+
+    async def one(self, kind: str, call: Coroutine[Any, Any, str]) -> None:
+        """One call, which answers with what was wrong, if anything."""
+        started = time.monotonic()
+        try:
+            problem = await asyncio.wait_for(call, 180)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        self.seconds[kind].append(time.monotonic() - started)
+        if problem:
+            self.failures[f"{kind}: {problem[:160]}"] += 1
+
+
+async def _agent(address: str, number: int, day: Day) -> None:
+    """SQL, views and notes over MCP, with a new connection every five calls."""
     from mcp import Client
 
-    failed, turn = 0, 0
-    while time.monotonic() < ends:
+    turn = 0
+    while time.monotonic() < day.ends:
         try:
             async with Client(address) as client:
                 for _ in range(5):
                     turn += 1
-                    started = time.monotonic()
-                    kind = (number + turn) % 3
-                    if kind == 0:
-                        answer = await client.call_tool("sql", {"query": "SELECT 1 AS one"})
-                    elif kind == 1:
-                        answer = await client.call_tool(
-                            "view", {"question": f"how many claims or orders in {2020 + turn % 6}"}
-                        )
-                    else:
-                        text = f"client {number} turn {turn}"
-                        answer = await client.call_tool("correct", {"about": about(folder), "note": text})
-                        if not answer.is_error:
-                            said.append(text)
-                    failed += bool(answer.is_error)
-                    seconds.append(time.monotonic() - started)
-        except Exception:
-            failed += 1
+                    kind = ("sql", "view", "correct")[(number + turn) % 3]
+                    await day.one(f"mcp {kind}", _asked(client, kind, number, turn, day))
+        except Exception as error:
+            day.failures[f"mcp connection: {type(error).__name__}: {error}"[:160]] += 1
             await asyncio.sleep(0.5)
-    return failed
+
+
+async def _asked(client: Any, kind: str, number: int, turn: int, day: Day) -> str:
+    text = f"client {number} turn {turn}"
+    if kind == "sql":
+        answer = await client.call_tool("sql", {"query": f"SELECT {turn} AS one"})
+    elif kind == "view":
+        question = QUESTIONS[turn % len(QUESTIONS)].format(year=2020 + turn % 6)
+        answer = await client.call_tool("view", {"question": question})
+    else:
+        answer = await client.call_tool("correct", {"about": about(day.folder), "note": text})
+        if not answer.is_error:
+            day.said.append(text)
+    return " ".join(str(getattr(each, "text", "")) for each in answer.content) if answer.is_error else ""
+
+
+async def _reader(address: str, number: int, day: Day) -> None:
+    """Pages, views and SQL in a browser's way."""
+    turn = number
+    while time.monotonic() < day.ends:
+        turn += 1
+        kind = ("page", "question", "sql")[turn % 3]
+        await day.one(f"page {kind}", asyncio.to_thread(_opened, address, kind, turn))
+
+
+def _opened(address: str, kind: str, turn: int) -> str:
+    try:
+        if kind == "page":
+            _page(address, PAGES[turn % len(PAGES)])
+        elif kind == "question":
+            question = QUESTIONS[turn % len(QUESTIONS)].format(year=2020 + turn % 6)
+            _page(address, f"/question/view?{urllib.parse.urlencode({'q': question})}")
+        else:
+            token = re.search(r'name="form_token" value="([^"]+)"', _page(address, "/sql"))
+            _page(address, "/sql", {"statement": f"SELECT {turn} AS one", "form_token": token[1] if token else ""})
+    except urllib.error.HTTPError as error:
+        return f"{error.code} {re.sub('<[^>]+>', ' ', error.read().decode())[-200:]}"
+    return ""
+
+
+def _page(address: str, place: str, form: dict[str, str] | None = None) -> str:
+    data = urllib.parse.urlencode(form).encode() if form else None
+    with urllib.request.urlopen(address.rstrip("/") + place, data, timeout=180) as answer:
+        return str(answer.read().decode())
+
+
+async def _disturbed(day: Day, servers: list[psutil.Process]) -> None:
+    """Comprehend anew, kill every second one on its way, and note how much memory the servers have."""
+    while time.monotonic() < day.ends:
+        everything = ["--everything"] if day.refreshes % 3 == 2 else []
+        refresh = await asyncio.create_subprocess_exec(
+            *COMPREHEND, *everything, cwd=day.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        day.refreshes += 1
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(refresh.wait(), random.uniform(3, 25) if day.refreshes % 2 else 180)
+        if refresh.returncode is None:
+            refresh.kill()
+            day.killed += 1
+            await refresh.wait()
+        used = 0.0
+        for server in servers:
+            for each in (server, *server.children(recursive=True)):
+                with contextlib.suppress(psutil.Error):
+                    used += each.memory_info().rss / 1e6
+        day.memory.append(used)
+        await asyncio.sleep(5)
+
+
+def _served(command: list[str], folder: Path, mark: str) -> tuple[subprocess.Popen[str], str]:
+    process = subprocess.Popen(
+        [*COSET, *command, "--port", "0"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=marked(mark),
+    )  # fmt: skip
+    address = ""
+    while process.stdout and not address.startswith("http"):
+        address = next((word for word in process.stdout.readline().split() if word.startswith("http")), "")
+    threading.Thread(target=lambda: list(process.stdout or ()), daemon=True).start()
+    return process, address
 
 
 def server(environment: Path, clients: int, minutes: float) -> dict[str, float | str]:
+    """Half of the clients are agents over MCP, half read the page, each from a process of its own."""
     with tempfile.TemporaryDirectory() as work:
         folder = copied(environment, Path(work) / "environment")
         subprocess.run([*COSET, "comprehend"], cwd=folder, stdout=subprocess.DEVNULL, check=True)
         mark = f"{work}-server"
-        process = subprocess.Popen(
-            [*COSET, "mcp", "--http", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, env=marked(mark),
-        )  # fmt: skip
-        address = ""
-        while not address.startswith("http"):
-            line = process.stdout.readline() if process.stdout else ""
-            address = next((word for word in line.split() if word.startswith("http")), "")
-        memory: list[float] = []
-        seconds: list[float] = []
-        said: list[str] = []
-        refreshes = 0
+        served = [_served(["mcp", "--http"], folder, mark), _served(["ui"], folder, mark)]
+        day = Day(folder, time.monotonic() + minutes * 60)
 
-        async def disturb(ends: float) -> None:
-            """Comprehend anew, and kill every second one on its way."""
-            nonlocal refreshes
-            while time.monotonic() < ends:
-                refresh = await asyncio.create_subprocess_exec(
-                    *COMPREHEND, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-                )
-                refreshes += 1
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(refresh.wait(), 8 if refreshes % 2 else 60)
-                if refresh.returncode is None:
-                    refresh.kill()
-                    await refresh.wait()
-                tree = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
-                with contextlib.suppress(psutil.Error):
-                    memory.append(sum(each.memory_info().rss for each in tree) / 1e6)
-                await asyncio.sleep(10)
-
-        async def run() -> list[int]:
-            ends = time.monotonic() + minutes * 60
-            disturbing = asyncio.create_task(disturb(ends))
-            failed = await asyncio.gather(
-                *(_client(address, ends, number, folder, seconds, said) for number in range(clients))
+        async def run() -> None:
+            asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(clients))
+            await asyncio.gather(
+                _disturbed(day, [psutil.Process(each.pid) for each, _ in served]),
+                *((_reader if number % 2 else _agent)(served[number % 2][1], number, day) for number in range(clients)),
             )
-            await disturbing
-            return failed
 
-        failed = asyncio.run(run())
-        alive = process.poll() is None
-        process.terminate()
-        process.wait(30)
-        ordered = sorted(seconds)
-        return {
-            "clients": clients, "minutes": minutes, "calls": len(seconds), "calls that failed": sum(failed),
-            "server alive": alive, "refreshes beside it": refreshes, "median s": round(statistics.median(ordered), 2),
-            "95th s": round(ordered[int(len(ordered) * 0.95)], 2), "memory MB first": round(memory[0]),
-            "memory MB last": round(memory[-1]), "notes acknowledged": len(said),
-            "notes lost": len(set(said) - set(notes(folder))), "processes left": gone(mark),
+        asyncio.run(run())
+        alive = sum(each.poll() is None for each, _ in served)
+        for each, _ in served:
+            each.terminate()
+            each.wait(30)
+        after = subprocess.run([*COSET, "comprehend"], cwd=folder, stdout=subprocess.DEVNULL, check=False)
+        for failure, number in day.failures.most_common():
+            print(f"{number} x {failure}", file=sys.stderr)
+        found: dict[str, float | str] = {
+            "clients": clients, "minutes": minutes, "calls": sum(map(len, day.seconds.values())),
+            "calls that failed": sum(day.failures.values()), "servers alive of 2": alive,
+            "refreshes beside it": day.refreshes, "of these killed": day.killed,
+            "comprehends afterwards": "yes" if after.returncode == 0 else "no",
+            "memory MB first": round(day.memory[0]), "memory MB highest": round(max(day.memory)),
+            "memory MB last": round(day.memory[-1]), "notes acknowledged": len(day.said),
+            "notes lost": len(set(day.said) - set(notes(folder))), "processes left": gone(mark),
         }  # fmt: skip
+        for kind, seconds in sorted(day.seconds.items()):
+            ordered = sorted(seconds)
+            found[f"{kind}: calls, median s, 95th s, longest s"] = (
+                f"{len(ordered)}, {statistics.median(ordered):.2f}, {ordered[int(len(ordered) * 0.95)]:.2f}, "
+                f"{ordered[-1]:.2f}"
+            )
+        return found
 
 
 def main() -> None:

@@ -18,10 +18,10 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from coset.api.environment import Environment
 from coset.errors import CosetError, UserError
@@ -45,32 +45,11 @@ class Assets(StaticFiles):
         return response
 
 
-class WhileRefreshing:
-    """While the state is being written, pages that would wait for it lead to the one that shows how far it is."""
-
-    OPEN = ("/refresh", "/assets", "/runs", "/reports")
-
-    def __init__(self, application: ASGIApp, site: Site) -> None:
-        self._application, self._site = application, site
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        going = self._site.refreshings.last()
-        if scope["type"] != "http" or going is None or going.is_over or scope["path"].startswith(self.OPEN):
-            await self._application(scope, receive, send)
-            return
-        is_page = scope["method"] == "GET" and (b"x-part", b"1") not in scope["headers"]
-        told = PlainTextResponse("the sources are being read: see /refresh", 503)
-        await (RedirectResponse("/refresh", 303) if is_page else told)(scope, receive, send)
-
-
 def make_application(site: Site, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
     """All pages, behind the gate."""
     application = Starlette(
         routes=[*ROUTES, Mount("/assets", Assets(packages=[("coset.surfaces.web", "assets")]))],
-        middleware=[
-            Middleware(GZipMiddleware, minimum_size=500, compresslevel=5),
-            Middleware(WhileRefreshing, site=site),
-        ],
+        middleware=[Middleware(GZipMiddleware, minimum_size=500, compresslevel=5)],
         exception_handlers={CosetError: _told, HTTPException: _refused, Exception: _unexpected},
     )
     application.state.site = site
