@@ -36,6 +36,9 @@ BATCH_BYTES = 32_000_000
 LOST = frozenset({0, 1053, 1927, 2006, 2013, 2055, 4031})
 """Numbers of errors that mean the connection is gone, and a new one may do."""
 
+SETTINGS = ("sql_mode = ''", "time_zone = '+00:00'", "character_set_client = utf8mb4", "sql_select_limit = DEFAULT",
+            "max_sort_length = DEFAULT", "sort_buffer_size = DEFAULT")  # fmt: skip
+
 _SPLIT_PACKET = 0xFFFFFF  # a packet of this length goes on in the next one
 _END_OF_ROWS, _ERROR, _NULL = 0xFE, 0xFF, 0xFB
 
@@ -106,7 +109,6 @@ def parse_address(location: str, source: str) -> Address:
 
 def connect(address: Address, limits: Limits) -> Connection[Any]:
     """A new session that can only read. Raises what PyMySQL raises; OSError for a certificate that cannot be read."""
-    from pymysql import err
     from pymysql.connections import Connection
     from pymysql.converters import encoders
 
@@ -133,21 +135,28 @@ def connect(address: Address, limits: Limits) -> Connection[Any]:
         **arguments,
     )
     try:
-        _run(connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        _run(connection, "SET SESSION sql_mode = '', time_zone = '+00:00'")
-        wishes = _session_wishes(is_mariadb(connection), limits)
-        try:
-            _run(connection, "SET SESSION " + ", ".join(wishes))
-        except err.MySQLError:  # a relative of MySQL may lack one of them; the others still hold
-            for wish in wishes:
-                with suppress(err.OperationalError, err.InternalError, err.ProgrammingError):
-                    _run(connection, "SET SESSION " + wish)
+        put_settings_in_place(connection, limits)
     except BaseException:
         hang_up(connection)
         raise
     # The server ends a slow statement itself; this is for a server that stopped answering at all.
     connection._read_timeout = limits.query_seconds + 10 if limits.query_seconds > 0 else None  # type: ignore[attr-defined]
     return connection
+
+
+def put_settings_in_place(connection: Connection[Any], limits: Limits) -> None:
+    """Those of a session that can only read. A view may call a function that changes them for what comes after it."""
+    from pymysql import err
+
+    _run(connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    wishes = _session_wishes(is_mariadb(connection), limits)
+    try:
+        _run(connection, f"SET SESSION {', '.join((*SETTINGS, *wishes))}")
+    except err.MySQLError:  # a relative of MySQL may lack one of them; the others still hold
+        _run(connection, f"SET SESSION {', '.join(SETTINGS)}")
+        for wish in wishes:
+            with suppress(err.OperationalError, err.InternalError, err.ProgrammingError):
+                _run(connection, "SET SESSION " + wish)
 
 
 def is_mariadb(connection: Connection[Any]) -> bool:

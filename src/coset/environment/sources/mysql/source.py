@@ -40,6 +40,7 @@ from coset.environment.sources.mysql.connection import (
     fetch,
     hang_up,
     parse_address,
+    put_settings_in_place,
 )
 from coset.errors import CosetError, LimitReached, MissingDependency, SourceUnreachable, TableVanished
 
@@ -251,6 +252,7 @@ class MySQL(Source):
             if connection is None:
                 break
             try:
+                put_settings_in_place(connection, self.settings.limits)
                 fetch(connection, begin)
                 return connection
             except Exception:

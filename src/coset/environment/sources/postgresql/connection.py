@@ -2,7 +2,8 @@
 
 In: the settings of the source. Out: rows of small catalog queries, and streams of Arrow batches for large ones. Every
 session is read-only by the server's own switch (`default_transaction_read_only`), each statement is a transaction of
-its own, and text forms (dates, time zone, intervals) are fixed, so that a value reads the same at every server.
+its own, and text forms (dates, time zone, intervals) are fixed, so that a value reads the same at every server. A view
+may call functions, and these may change any setting of the session; so all are put back before the next statement.
 
 Catalog queries share one connection; each open stream has its own, kept for the next stream when it ends. A connection
 that died between two statements (a restarted server) is replaced once, unnoticed. Errors come out as plain sentences;
@@ -70,6 +71,8 @@ class Connections:
         """All rows of a small query."""
         reused = self._catalog is not None
         try:
+            if reused:
+                _put_settings_back(self._catalog)
             return self._rows(sql)
         except _driver().Error as error:
             if not (reused and self._died(self._catalog)):
@@ -87,6 +90,8 @@ class Connections:
             reused = bool(self._idle)
             connection = self._idle.pop() if reused else self._connect()
             try:
+                if reused:
+                    _put_settings_back(connection)
                 cursor = connection.cursor(adbc_stmt_kwargs={"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)})
                 cursor.execute(sql)
                 stream = Stream(self, connection, cursor, translate)
@@ -242,6 +247,13 @@ class Stream:
 
     def __del__(self) -> None:
         self.close()
+
+
+def _put_settings_back(connection: Any) -> None:
+    """Settings, role and locks are what they were when the connection began, as its URL says."""
+    with connection.cursor() as cursor:
+        cursor.execute("DISCARD ALL")
+        cursor.fetchall()
 
 
 def sqlstate(error: Exception) -> str:
