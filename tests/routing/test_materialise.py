@@ -66,7 +66,7 @@ def test_values_of_a_strong_tables_categories_come_before_columns_of_weak_tables
     assert not weak & set(views[0]) and weak & set(views[-1])
     for shown in views:
         if weak & set(shown):
-            assert "'lost' 300" in shown[f"{ORDER}.status"].values
+            assert "'lost'" in shown[f"{ORDER}.status"].values
 
 
 def test_a_table_that_only_connects_enters_with_its_keys(known):

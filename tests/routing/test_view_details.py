@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 
 import pytest
 from view_company import GivenScores, demanding, inventory, no_demand, objects
@@ -13,13 +14,14 @@ from coset.identities.comprehension import comprehend_identities
 from coset.identities.model import load_model
 from coset.routing.anchors.match_texts import MENTIONED
 from coset.routing.objects.facts import ColumnFacts, RoleFacts, ValuesFacts
+from coset.routing.objects.knowledge import CodeList, CodeSet
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.request import Anchor
 from coset.routing.views.budgets import cost
 from coset.routing.views.builder import materialise
 from coset.routing.views.choice import ChoiceSettings, choose
 from coset.routing.views.details import Width, view_column
-from coset.routing.views.text import column_line, role_text, view_text
+from coset.routing.views.text import cleaning_text, column_line, role_text, view_text
 from coset.routing.views.view import Cleaning, Role, ViewColumn
 from coset.state import EvidenceState
 from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
@@ -40,8 +42,9 @@ def test_a_column_of_prose_shows_how_its_texts_are_written():
 def test_values_that_differ_in_blanks_are_one_where_the_column_is_padded():
     values = ValuesFacts(True, 4, (("Closed", 5), ("Open", 4), ("Closed ", 2), ("Closed  ", 1)))
     padded = column(values=values, cleaning=(Cleaning("padding", 0.3, "blanks", 'trim("c")'),))
-    assert view_column(padded, (), 0.0, "short", Width()).values == "2 values when trimmed: 'Closed' 8, 'Open' 4"
-    plain = view_column(column(values=values), (), 0.0, "short", Width()).values
+    assert view_column(padded, (), 0.0, "short", Width()).values == "2 values when trimmed: 'Closed', 'Open'"
+    assert view_column(padded, (), 0.0, "full", Width()).values == "2 values when trimmed: 'Closed' 8, 'Open' 4"
+    plain = view_column(column(values=values), (), 0.0, "full", Width()).values
     assert plain.startswith("4 values: 'Closed' 5")
 
 
@@ -129,10 +132,55 @@ def test_a_facet_that_few_rows_have_covers_no_demand(letters: StateObjects):
     ],
 )
 def test_a_role_that_is_hardly_sure_is_no_label_but_the_marks_stay(entity: Role, attribute: Role, label: str):
-    column = ViewColumn(
-        "t/t.x", "column", "x", "VARCHAR", ("demanded",), 1.0, entity=entity, attribute=attribute, values="1 .. 9"
-    )
-    assert column_line(column, "t/t") == "  x VARCHAR" + (f" | {label}" if label else "") + " | 1 .. 9 | demanded"
+    column = ViewColumn("t/t.x", "column", "x", "VARCHAR", ("demanded",), 1.0, entity=entity, attribute=attribute)
+    assert column_line(column, "t/t") == "  x VARCHAR" + (f" | {label}" if label else "") + " | demanded"
+    # Where values speak, a role says less than they do.
+    assert column_line(replace(column, values="1 .. 9"), "t/t") == "  x VARCHAR | 1 .. 9 | demanded"
+
+
+def test_codes_are_told_with_what_they_stand_for_in_place_of_their_values():
+    values = ValuesFacts(True, 3, (("20", 50), ("10", 30), ("x", 1)))
+    labels = (("10", "Proposal"), ("20", "In force"), ("30", "Ended"))
+    by = "w.LISTS(CODE, TEXT) WHERE \"DOM\" = 'STATE' AND \"LANG\" = 'EN'"
+    own = column(values=values, labels=labels, decoded_by=by)
+    shown = view_column(own, (), 0.0, "short", Width())
+    assert shown.codes == "'20' In force, '10' Proposal; list: w.LISTS \"DOM\" = 'STATE'"
+    assert shown.values == "without a label: 'x' 1"
+    whole = view_column(own, (), 0.0, "full", Width(whole=True))
+    assert whole.codes.endswith(by) and "'20' 50" in whole.values
+    named = CodeSet("STATE", CodeList("w/LISTS", "CODE", "TEXT", "", "current", 1.0), labels, (own.reference,))
+    assert view_column(own, (), 0.0, "short", Width(), codes=named).codes == "of STATE"
+
+
+def test_of_many_codes_only_those_that_the_question_leads_to_are_told():
+    labels = tuple((f"K{number}", f"Customer {number}") for number in range(60))
+    shown = view_column(column(distinct=60, labels=labels), (), 0.0, "short", Width(), anchored=("K7",))
+    assert shown.codes == "'K7' Customer 7"
+
+
+@pytest.mark.parametrize(
+    ("cleaning", "told"),
+    [
+        (
+            Cleaning("null_tokens", 0.14, "x", "CASE WHEN \"c\" IN ('', '-') THEN NULL ELSE \"c\" END"),
+            "'', '-' means none 14%",
+        ),
+        (Cleaning("sentinel", 0.4, "x", 'CASE WHEN ("c") IN (9999) THEN NULL ELSE "c" END'), "9999 means none 40%"),
+        (Cleaning("padding", 0.05, "x", 'trim("c")'), "padded 5%"),
+        (
+            Cleaning("date_as_text", 1.0, "", 'CAST("c" AS DATE)', "DATE"),
+            'dates as text, clean: CAST("c" AS DATE) (gives DATE)',
+        ),
+    ],
+)
+def test_what_anybody_would_write_is_said_in_words(cleaning: Cleaning, told: str):
+    assert cleaning_text(cleaning) == told
+
+
+def test_nested_types_are_told_by_the_names_of_their_fields():
+    nested = 'STRUCT("code" VARCHAR, "objects" STRUCT("kind" VARCHAR, "area m2" BIGINT)[])'
+    shown = ViewColumn("t/t.x", "column", "x", nested, (), 0.0)
+    assert column_line(shown, "t/t") == '  x STRUCT(code, objects STRUCT(kind, "area m2" BIGINT)[])'
 
 
 def test_a_table_whose_role_is_hardly_sure_has_none():

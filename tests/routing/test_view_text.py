@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from view_company import GivenScores, company, inventory, no_demand, objects
 
 from coset.routing.objects.data_as_text import literal, one_line, runnable
+from coset.routing.objects.facts import RelationFacts
 from coset.routing.objects.sql_names import as_list, equality, name, qualified
 from coset.routing.request import Anchor
 from coset.routing.views.budgets import cost, lines_cost
 from coset.routing.views.builder import materialise
-from coset.routing.views.text import HEADER, percent, view_text
+from coset.routing.views.join_plan import not_implied
+from coset.routing.views.text import HEADER, JOINS, anchor_lines, percent, view_text
 from coset.session.query_session import QuerySession
 
 
@@ -59,14 +61,44 @@ def test_joins_run_as_the_view_writes_them_and_reach_what_it_says(view, session)
     assert {("shop", "crm"), ("shop", "catalogue")} <= sources
 
 
-def test_the_plan_is_one_clause_that_runs(view, session):
+def test_the_conditions_of_the_plan_run_in_their_order(view, session):
     lines = view_text(view).splitlines()
-    plan = [line.split(" -- ")[0] for line in lines if re.match(r"  (FROM|JOIN) ", line)]
-    assert plan[0].startswith("  FROM ") and sum(line.startswith("  FROM ") for line in plan) == 1
-    tables = {table.sql_name for table in view.tables}
-    assert all(re.match(r"  (?:FROM|JOIN) (\S+)", line)[1] in tables for line in plan)
-    [[joined]] = session.sql("SELECT count(*)\n" + "\n".join(plan)).rows()
+    planned = [relation for relation in view.relations if relation.in_plan]
+    first = lines.index(JOINS) + 1
+    conditions = [line.split(" -- ")[0].strip() for line in lines[first : first + len(planned)]]
+    names = {table.reference: table.sql_name for table in view.tables}
+    reached = {planned[0].left_table}
+    clause = f"FROM {names[planned[0].left_table]}"
+    for relation, condition in zip(planned, conditions, strict=True):
+        [new] = {relation.left_table, relation.right_table} - reached
+        reached.add(new)
+        clause += f" JOIN {names[new]} ON {condition}"
+    [[joined]] = session.sql(f"SELECT count(*) {clause}").rows()
     assert joined > 0
+
+
+def test_a_join_that_others_imply_is_not_told():
+    def relation(name: str, left: str, right: str) -> RelationFacts:
+        ends = left.rpartition(".")[0], right.rpartition(".")[0]
+        return RelationFacts(name, *ends, (left,), (right,), "equal", "", "", 1.0, 1.0, "n:1", "measured", 1.0)
+
+    one, other = relation("1", "s/a.x", "s/b.x"), relation("2", "s/b.x", "s/c.x")
+    implied, itself, apart = (
+        relation("3", "s/a.x", "s/c.x"),
+        relation("4", "s/a.x", "s/a.y"),
+        relation("5", "s/a.z", "s/c.z"),
+    )
+    assert not_implied([one, implied, itself, apart], [one, other]) == [itself, apart]
+
+
+def test_places_of_one_value_share_a_line():
+    anchors = [Anchor("Ghent", f"s/t{number}.city", "value", "exact", 0.9, "GHENT") for number in range(3)]
+    named = Anchor("city", "s/t0.city", "name", "exact", 1.0)
+    lines = anchor_lines([*anchors, named], {"s/t0.city": "s.t0.city"})
+    assert lines == [
+        "  \"Ghent\" value = 'GHENT' (exact 0.90) in s.t0.city; [s/t1.city]; [s/t2.city]",
+        '  "city" name s.t0.city (exact 1.00)',
+    ]
 
 
 def test_values_in_the_text_are_literals_that_find_their_rows(view, session):
@@ -93,7 +125,7 @@ def test_anchors_say_where_a_phrase_was_found_and_how():
     anchor = Anchor("key account", "crm/customers.segment", "code", "dictionary", 0.9, "K", "K: key account")
     scores = GivenScores({}, {"crm/customers.segment": 0.9})
     text = view_text(materialise(no_demand(), (anchor,), scores, objects(), inventory(), 2_000))
-    assert "  \"key account\" code crm.customers.segment = 'K' (dictionary 0.90, K: key account)" in text
+    assert "  \"key account\" code = 'K' (dictionary 0.90, K: key account) in crm.customers.segment" in text
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from coset.state import EvidenceState, documents
@@ -18,11 +18,13 @@ from coset.state.indexes import labels_of_codes
 from coset.state.memberships import rules_by_entity
 from coset.state.objects import CodeList as StoredCodeList
 from coset.state.readings import ReadingStore
-from coset.state.relations import linked_entities
+from coset.state.relations import CodeLabel, code_list_labels, linked_entities
 from coset.state.tables import shapes_of_tables
 
 CURRENT = ("", "current")
 MOST_LABELS = 40
+MOST_LISTED = 30
+"""A list of at most so many codes can be told whole."""
 GUESS = 0.5
 """A reading of less confidence is no fact."""
 _COPY_WORDS = frozenset(
@@ -84,6 +86,17 @@ class CodeList:
     condition: str
     status: str
     confidence: float
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class CodeSet:
+    """A list of codes by itself, with the columns that hold them."""
+
+    name: str
+    codes: CodeList
+    labels: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -140,11 +153,20 @@ class Knowledge:
     """Of a section, what it names."""
     linked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of an entity whose records were linked, the tables that they stand in."""
+    code_sets: tuple[CodeSet, ...] = ()
+    """Short lists that are current and decode columns of originals, those first that decode most."""
 
     @cached_property
     def copies_of(self) -> Counter[str]:
         """How many copies each original has."""
         return Counter(original for copy in self.copies if (original := self.original(copy)) is not None)
+
+    @cached_property
+    def named_by_documents(self) -> frozenset[str]:
+        """Tables and columns that documents in force name or that rules are about."""
+        holding = {section.reference for section in self.sections if not section.status}
+        named = {mention.target for each in holding for mention in self.mentions.get(each, ())}
+        return frozenset(named.union(*(rule.about for rule in self.rules if not rule.status)))
 
     @cached_property
     def outdated_lists(self) -> frozenset[str]:
@@ -188,15 +210,20 @@ def knowledge_of(state: EvidenceState) -> Knowledge:
         )
         for row in documents.rules(state)
     ]  # fmt: skip
+    listed = _telling(code_list_labels(state))
+    language = _language(listed)
+    copies = copies or look_alikes(state)
+    lists = _code_lists(state.code_lists(), language)
     return Knowledge(
         readings,
-        copies or look_alikes(state),
-        _code_lists(state.code_lists()),
-        _labels(labels_of_codes(state)),
+        copies,
+        lists,
+        _labels(listed, labels_of_codes(state), language),
         tuple(sections),
         tuple(rules),
         _mentions(documents.mentions(state, SURELY_NAMED)),
         {each.entity: each.tables for each in linked_entities(state)},
+        _code_sets(lists, listed, copies),
     )
 
 
@@ -219,21 +246,99 @@ def look_alikes(state: EvidenceState) -> dict[str, str | None]:
     return found
 
 
-def _code_lists(lists: Iterable[StoredCodeList]) -> dict[str, tuple[CodeList, ...]]:
+def _telling(labels: Sequence[CodeLabel]) -> list[CodeLabel]:
+    """The labels but for those of lists that only number their entries: these say what nothing means."""
+    of_list: dict[str, set[str]] = defaultdict(set)
+    for each in labels:
+        of_list[each.list_reference].add(each.label)
+    numbered = {
+        reference
+        for reference, own in of_list.items()
+        if len(own) > 2 and sum(bool(_NUMBERED.search(label)) for label in own) > 0.9 * len(own)
+    }
+    return [each for each in labels if each.list_reference not in numbered]
+
+
+_NUMBERED = re.compile(r"\D\s#?\d+$")
+
+
+def _language(labels: Iterable[CodeLabel]) -> str:
+    """The language of labels that a reader is shown: English where lists have it, as everything around them is; else
+    the one that most have."""
+    counts = Counter(each.language.lower() for each in labels if each.language)
+    english = [language for language in counts if language.startswith("en")]
+    return max(english or counts, key=lambda each: (counts[each], each), default="")
+
+
+def _code_lists(lists: Iterable[StoredCodeList], language: str) -> dict[str, tuple[CodeList, ...]]:
     found: dict[str, list[CodeList]] = defaultdict(list)
     for each in lists:
         found[each.column].append(
-            CodeList(each.list, each.code_column, each.label_column, each.condition or "", each.status, each.confidence)
+            CodeList(
+                each.list,
+                each.code_column,
+                each.label_column,
+                each.condition or "",
+                each.status,
+                each.confidence,
+                each.language or "",
+            )
         )
     return {
-        column: tuple(sorted(several, key=lambda each: (each.status == "outdated", -each.confidence)))
-        for column, several in found.items()
+        column: tuple(sorted(several, key=lambda each: _worth(each, language))) for column, several in found.items()
     }
 
 
-def _labels(labels: Iterable[tuple[str, str, str]]) -> dict[str, tuple[tuple[str, str], ...]]:
+def _code_sets(
+    lists: Mapping[str, Sequence[CodeList]], listed: Sequence[CodeLabel], copies: Mapping[str, str | None]
+) -> tuple[CodeSet, ...]:
+    """The lists that decode columns, each once with the labels of its language."""
+    copied = tuple(f"{table}." for table in copies)
+    columns: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    chosen: dict[tuple[str, ...], CodeList] = {}
+    for column, several in lists.items():
+        best = several[0]
+        if best.status != "outdated" and not column.startswith(copied):
+            key = best.list_reference, best.code_column, best.label_column, best.condition
+            columns[key].append(column)
+            chosen.setdefault(key, best)
+    labels: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
+    for each in listed:
+        labels[each.column_reference, each.list_reference, (each.language or "").lower()].setdefault(
+            each.code, each.label
+        )
+    found = []
+    for key, own in columns.items():
+        codes, held = chosen[key], {}
+        for column in own:
+            held |= labels[column, codes.list_reference, codes.language.lower()]
+        if 0 < len(held) <= MOST_LISTED:
+            found.append(CodeSet("", codes, tuple(sorted(held.items())), tuple(sorted(own))))
+    found.sort(key=lambda each: (-len(each.columns), each.codes.list_reference, each.codes.condition))
+    names: Counter[str] = Counter()
+    for place, each in enumerate(found):
+        domain = DOMAIN_OF_LIST.match(each.codes.condition)
+        name = (domain[1] if domain else "") or re.split(r"[./]", each.codes.list_reference)[-1]
+        names[name] += 1
+        found[place] = replace(each, name=name if names[name] == 1 else f"{name} {names[name]}")
+    return tuple(found)
+
+
+DOMAIN_OF_LIST = re.compile(r"""(?:"(?:[^"]|"")+" = '([\w .-]{1,24})')""")
+"""Which list is meant, in a condition on a table of several."""
+
+
+def _worth(codes: CodeList, language: str) -> tuple[bool, float, bool]:
+    return codes.status == "outdated", -codes.confidence, codes.language.lower() not in ("", language)
+
+
+def _labels(
+    listed: Sequence[CodeLabel], labels: Iterable[tuple[str, str, str]], language: str
+) -> dict[str, tuple[tuple[str, str], ...]]:
+    """By lists that are current first, in one language where they have several."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    for column, code, label in labels:
+    ordered = sorted(listed, key=lambda each: (each.language or "").lower() not in ("", language))
+    for column, code, label in (*((each.column_reference, each.code, each.label) for each in ordered), *labels):
         own = found[column]
         if len(own) < MOST_LABELS:
             own.setdefault(code, label)

@@ -25,7 +25,7 @@ from coset.routing.views.budgets import RECOVERED, cost, lines_cost
 from coset.routing.views.details import Width, view_relation
 from coset.routing.views.parts import ViewParts
 from coset.routing.views.passages import excerpt
-from coset.routing.views.text import column_line, other_join_line, table_lines
+from coset.routing.views.text import column_line, join_line, table_lines
 from coset.state import EvidenceState
 from coset.state import search as stored
 from coset.state.names import resolve
@@ -252,7 +252,8 @@ def _joins(objects: StateObjects, relations: Sequence[RelationFacts]) -> list[st
     found = []
     for relation in sorted(relations, key=lambda each: (-each.confidence, each.reference)):
         names = draft.sql_names([relation.left_table, relation.right_table])
-        found.append(other_join_line(view_relation(relation, names, in_plan=False)).strip())
+        line = join_line(view_relation(relation, names, in_plan=False)).strip()
+        found.append(f"{line}, {relation.provenance}, {relation.reference}")
     return found
 
 
@@ -265,7 +266,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _draft(objects: StateObjects) -> ViewParts:
-    return ViewParts(objects, Width(values=400, description=600), {}, {}, shortens=False)
+    return ViewParts(objects, Width(values=400, description=600, whole=True), {}, {}, shortens=False)
 
 
 MOST_WORDS, MOST_FOUND, LETTERS = 12, 60, 300

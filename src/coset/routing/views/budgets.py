@@ -38,6 +38,7 @@ def lines_cost(lines: Sequence[str]) -> int:
 
 DETAILS = 6_000
 DIRECTORY = 4_000
+CODES = 1_000
 DOCUMENTS = 6_000
 OPENED = 3_000
 """For the details of references that a reader opens afterwards."""
@@ -53,11 +54,12 @@ class Budget:
     details: int = DETAILS
     directory: int = DIRECTORY
     documents: int = DOCUMENTS
+    codes: int = CODES
 
     @classmethod
     def of(cls, details: int = DETAILS, *, directory: bool = True) -> Budget:
         """The budget of a view with so many tokens of details; without a directory all of it is for the details."""
         if not directory:
-            return cls(details, 0, 0)
+            return cls(details, 0, 0, 0)
         most = PREFIX_SHARE * details
-        return cls(details, min(DIRECTORY, most), min(DOCUMENTS, most))
+        return cls(details, min(DIRECTORY, most), min(DOCUMENTS, most), min(CODES, most // 6))

@@ -19,17 +19,19 @@ from coset.identities.inventory import Inventory
 from coset.routing.objects.facts import RelationFacts
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.request import Anchor, Demand, Ranked
-from coset.routing.views.budgets import Budget, lines_cost
+from coset.routing.views.budgets import Budget, cost, lines_cost
 from coset.routing.views.choice import ChoiceSettings, Pick, Selection, choose
 from coset.routing.views.details import Depth, Width
 from coset.routing.views.directory import Prefix, directory_entries, prefix_of, rule_passages, section_passage
-from coset.routing.views.join_plan import JoinPlan, best_link, connected_parts, join_plan
+from coset.routing.views.join_plan import JoinPlan, best_link, connected_parts, join_plan, not_implied
 from coset.routing.views.offers import Offers
 from coset.routing.views.parts import ViewParts
 from coset.routing.views.text import (
     ANCHORS,
     LIKELY,
+    alike,
     anchor_line,
+    anchor_place,
     apart_line,
     details_lines,
     directory_lines,
@@ -164,10 +166,12 @@ class ViewBuilder:
         width = Width(values=max(120, min(1_200, details // 8)), description=max(100, min(600, details // 12)))
         # In a small view a table shows what is wanted of it; in others every column, at least by name.
         widest = int(details * WIDE) if details >= SMALL else 0
-        parts = ViewParts(objects, width, _anchored(anchors), _members(anchors, objects), widest=widest)
+        prefix = prefix_of(objects, budget, description)
+        parts = ViewParts(
+            objects, width, _anchored(anchors), _members(anchors, objects), widest=widest, code_sets=prefix.code_sets
+        )
         # In a small view the line would take the place of what it is about.
         unfound = selection.unfound if details >= TELLS_UNFOUND or not selection.matched else ()
-        prefix = prefix_of(objects, budget, description)
         told = {passage.reference for passage in prefix.passages}
         told |= {f"{source}#description" for source, _ in prefix.descriptions}
         return cls(selection, anchors, objects, details, prefix, parts, unfound=unfound, told=frozenset(told))
@@ -246,9 +250,14 @@ class ViewBuilder:
     def has(self, pick: Pick) -> bool:
         return pick.column.reference in self.parts.columns
 
+    def anchor_cost(self, anchor: Anchor, places: dict[str, str]) -> int:
+        """Of its line, or of its place in the line of one that is like it."""
+        if any(alike(each) == alike(anchor) for each in self.shown_anchors):
+            return cost(f"; {anchor_place(anchor, places)}")
+        return lines_cost([*([] if self.shown_anchors else [ANCHORS]), anchor_line(anchor, places)])
+
     def take_anchor(self, anchor: Anchor, places: dict[str, str]) -> None:
-        heading = [] if self.shown_anchors else [ANCHORS]
-        self.parts.spent += lines_cost([*heading, anchor_line(anchor, places)])
+        self.parts.spent += self.anchor_cost(anchor, places)
         self.shown_anchors.append(anchor)
 
     def take_passage(self, passage: Passage) -> None:
@@ -264,7 +273,8 @@ class ViewBuilder:
             for relation in self.objects.relations_of.get(table, ())
             if relation.left_table in chosen and relation.right_table in chosen and relation.kind != "table_name"
         }
-        return sorted(found.values(), key=lambda relation: (-relation.confidence, relation.reference))
+        ordered = sorted(found.values(), key=lambda relation: (-relation.confidence, relation.reference))
+        return not_implied(ordered, self.parts.planned)
 
     def links(self, table: str) -> list[RelationFacts]:
         """How a table that is not taken yet would join with those that are: one join for each connected part."""
@@ -384,6 +394,7 @@ class ViewBuilder:
             listed=len(prefix.directory),
             unlisted=prefix.unlisted,
             closed=prefix.closed,
+            codes=prefix.codes,
         )
         return with_cost(view, self.prefix)
 
@@ -463,7 +474,8 @@ class ViewBuilder:
             for pick in (*selection.picks, *selection.competitors, *selection.rest)
             if not self.has(pick) and pick.column.kind != "facet"
         ]
-        strongest = sorted(fell)[: NEXT_BEST if self.budget >= SMALL else 0]
+        # Where a directory lists everything, what fell out is seen there.
+        strongest = sorted(fell)[: NEXT_BEST if self.budget >= SMALL and not self.prefix.directory else 0]
         return LeftOut(
             {kind: count for kind, count in counts.items() if count > 0},
             tuple((reference, "no room") for _, reference in strongest),
@@ -514,6 +526,7 @@ class ViewBuilder:
             sources=prefix.sources or _listed(objects), descriptions=prefix.descriptions, rules=prefix.rules,
             description=prefix.description, passages=prefix.passages, directory=prefix.directory,
             listed=len(prefix.directory), unlisted=prefix.unlisted, closed=prefix.closed,
+            codes=prefix.codes,
         )  # fmt: skip
         view = with_cost(view, prefix)
         if view.cost - view.prefix_cost > self.budget and not prefix.sources:

@@ -15,6 +15,7 @@ from typing import Literal
 from coset.evidence.column_expressions import column_kind
 from coset.routing.objects.data_as_text import CUT, SHOWN, literal, one_line, runnable
 from coset.routing.objects.facts import ColumnFacts, RelationFacts, RoleFacts, TableFacts
+from coset.routing.objects.knowledge import CodeSet
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.objects.shorthands import Shorthands
 from coset.routing.objects.sql_names import equality, name, qualified, table_name
@@ -22,7 +23,7 @@ from coset.routing.views.view import Cleaning, Role, ViewColumn, ViewRelation, W
 
 Depth = Literal["name", "short", "full"]
 DEPTHS: tuple[Depth, ...] = ("name", "short", "full")
-SHORT_VALUES, SHORT_DESCRIPTION, SHORT_READING, SHORT_CODES = 80, 80, 40, 200
+SHORT_VALUES, SHORT_DESCRIPTION, SHORT_READING, SHORT_CODES = 80, 80, 40, 320
 MOST_EXPRESSION = 1_500
 """An expression longer than this is not shown, never cut; it can be recovered."""
 RARE_EXPRESSION = 100
@@ -32,6 +33,7 @@ PROSE, PROSE_SHOWN = 80.0, 150
 """A column whose texts are longer than this on average is prose; so much of a text shows how it is written."""
 OTHER = "other"
 _SEEN = re.compile(r"of its samples are|values? in [\d,]+ rows|occurs twice|its values are sentences|^it is a key$")
+_DAY = 10
 _DATED = re.compile(r"\d{4}-\d{2}")
 _TOLD_BY_VALUES = frozenset({"constant", "empty"})
 _TOLD_BY_EXPRESSION = frozenset({"date_as_text", "mixed_date_formats", "padding", "stray_characters"})
@@ -46,6 +48,8 @@ class Width:
 
     values: int = 240
     description: int = 200
+    whole: bool = False
+    """Whether everything is told, as where one thing is looked up: views leave out what a reader can write himself."""
 
 
 def view_column(
@@ -56,14 +60,19 @@ def view_column(
     width: Width,
     anchored: Sequence[str] = (),
     shorthands: Shorthands | None = None,
+    codes: CodeSet | None = None,
 ) -> ViewColumn:
-    """A column at some depth. `anchored` are stored values that the question named: they are always shown."""
+    """A column at some depth. `anchored` are stored values that the question named: they are always shown. `codes` are
+    told in the prefix already."""
     if depth == "name" and column.kind == "column":
         reading = one_line(column.reading, SHORT_READING)
         return ViewColumn(column.reference, column.kind, column.expression, column.type, why, score, reading=reading)
     full = depth == "full"
     said = one_line(column.said, width.description)
     described = one_line(column.description, width.description if full else SHORT_DESCRIPTION)
+    if described and described in column.reading and not width.whole:
+        described = ""
+    labelled = _labelled(column, anchored)
     return ViewColumn(
         reference=column.reference,
         kind=column.kind,
@@ -75,8 +84,16 @@ def view_column(
         attribute=_role(column.roles.get("attribute"), reasons=full),
         description=_description(said, described, column, full=full),
         reading=one_line(column.reading, width.description if full else SHORT_READING),
-        codes=_codes(column, width.values if full else SHORT_CODES),
-        values=values_text(column, width.values if full else SHORT_VALUES, anchored),
+        codes=(
+            _codes_named(column, codes)
+            if codes is not None
+            else _codes(column, labelled, max(width.values, SHORT_CODES) if full else SHORT_CODES, whole=width.whole)
+        ),
+        values=(
+            _unlabelled(column, codes.labels if codes is not None else labelled)
+            if (labelled or codes) and column.values is not None and column.values.complete and not width.whole
+            else values_text(column, width.values if full else SHORT_VALUES, anchored)
+        ),
         nulls=column.nulls if column.nulls else None,
         distinct=column.distinct,
         cleaning=_cleaning(column, shorthands, full=full),
@@ -94,21 +111,56 @@ def _description(said: str, described: str, column: ColumnFacts, *, full: bool) 
     return "; ".join(parts)
 
 
-def _codes(column: ColumnFacts, most: int) -> str:
-    """What codes stand for, those that the column holds first; and the table that says so."""
-    held = {value: number for number, (value, _) in enumerate(column.values.values)} if column.values else {}
+def _codes_named(column: ColumnFacts, codes: CodeSet) -> str:
+    """The name of a list that was told; with those that the column has, where it has but few of them."""
+    group = column.values
+    held = [value for value, _ in group.values if value is not None] if group and group.complete else []
+    if held and len(held) < len(codes.labels) / 2:
+        return f"of {codes.name}: {', '.join(_value(column, value) for value in held)}"
+    return f"of {codes.name}"
+
+
+def _labelled(column: ColumnFacts, anchored: Sequence[str]) -> list[tuple[str, str]]:
+    """Codes with what they stand for, those that the column holds first. Of many codes, which are keys rather, only
+    those that the question leads to: the table that names them is joined."""
+    group = column.values
+    held = {value: number for number, (value, _) in enumerate(group.values)} if group else {}
     ordered = sorted(column.labels, key=lambda pair: held.get(pair[0], len(held)))
-    if held and column.values is not None and column.values.complete:
+    if held and group is not None and group.complete:
         ordered = [pair for pair in ordered if pair[0] in held] or ordered
+    many = max(len(ordered), column.distinct or 0, group.distinct if group else 0) > FEW
+    return [pair for pair in ordered if pair[0] in anchored] if many else ordered
+
+
+def _codes(column: ColumnFacts, labelled: Sequence[tuple[str, str]], most: int, *, whole: bool) -> str:
+    """What codes stand for, and the table that says so."""
     parts: list[str] = []
-    for code, label in ordered:
-        part = f"{literal(code, 24)} {one_line(label, 50)}"
+    for code, label in labelled:
+        part = f"{_value(column, code)} {one_line(label, 50)}"
         if parts and sum(map(len, parts)) + len(part) > most:
             parts.append(CUT)
             break
         parts.append(part)
     told = [", ".join(parts)] if parts else []
-    return "; ".join([*told, f"list: {runnable(column.decoded_by)}"] if column.decoded_by else told)
+    if not column.decoded_by:
+        return "; ".join(told)
+    # Which language and which rows are valid is seen where the list itself is shown.
+    by = column.decoded_by
+    if told and not whole and (parts := _LIST.fullmatch(by)):
+        by = parts[1] + (f" {parts[2]}" if parts[2] else "")
+    return "; ".join([*told, f"list: {runnable(by)}"])
+
+
+_LIST = re.compile(r"""(?s)(.+?)\([^()]*\)(?: WHERE (?:("(?:[^"]|"")+" = '(?:[^']|'')*')(?: AND .*)?|.*))?""")
+"""The table of a list, and which part of it is meant where it holds several lists."""
+
+
+def _unlabelled(column: ColumnFacts, labelled: Sequence[tuple[str, str]]) -> str:
+    """The values that no list says anything of."""
+    known = {code for code, _ in labelled}
+    values = [(value, count) for value, count in column.values.values if value not in known] if column.values else []
+    told = [f"{_value(column, value)} {count:,}" for value, count in values if value is not None]
+    return f"without a label: {', '.join(told[:5])}" if told else ""
 
 
 def _role(role: RoleFacts | None, *, reasons: bool) -> Role | None:
@@ -156,7 +208,7 @@ def values_text(column: ColumnFacts, most: int, anchored: Sequence[str] = ()) ->
         return ", ".join([*marks, _listed(column, most, anchored)])
     if ranged:
         return ", ".join([*marks, ranged, *_named(anchored, set())])
-    if column.distinct is not None and not column.unique:
+    if column.distinct is not None and not column.unique and most > SHORT_VALUES:
         marks.append(f"{column.distinct:,} distinct")
     examples = _examples(column, most, anchored)
     return ", ".join([*marks, f"e.g. {examples}"] if examples else marks)
@@ -186,8 +238,10 @@ def _listed(column: ColumnFacts, most: int, anchored: Sequence[str]) -> str:
     # A whole list tells more than most of it: that something is not among them.
     few = group.complete and len(merged) <= FEW and most > SHORT_VALUES
     room = FEW_ROOM * most if few else most
+    # How often each is there helps to judge dirt, but takes as much room as the values: told in full only.
+    counted = not column.unique and (most > SHORT_VALUES or not group.complete)
     for value, count in merged:
-        part = _value(column, value) if column.unique else f"{_value(column, value)} {count:,}"
+        part = f"{_value(column, value)} {count:,}" if counted else _value(column, value)
         if room - len(part) < 0 and parts:
             break
         parts.append(part)
@@ -233,7 +287,8 @@ def _range(column: ColumnFacts) -> str:
         return f"{one_line(column.minimum, 40)} .. {one_line(column.maximum, 40)}"
     dated = any(each.kind in ("date_as_text", "mixed_date_formats") for each in column.cleaning)
     if dated and _DATED.match(column.minimum) and _DATED.match(column.maximum):
-        return f"{literal(column.minimum, 30)} .. {literal(column.maximum, 30)}"
+        # How it is written is seen from the first, and until when it goes from the day of the last.
+        return f"{literal(column.minimum, 30)} .. {literal(column.maximum, _DAY)}"
     return ""
 
 
@@ -242,6 +297,7 @@ def _examples(column: ColumnFacts, most: int, anchored: Sequence[str]) -> str:
     kept = sorted(column.examples, key=lambda each: abs(len(each) - PROSE_SHOWN)) if prose else column.examples
     length = (PROSE_SHOWN if most > SHORT_VALUES else PROSE_SHOWN * 2 // 3) if prose else 48
     parts: list[str] = []
+    alike = _is_identifier(column) or any(each.kind == "date_as_text" for each in column.cleaning)
     room = max(most, length) if prose else most
     for value in dict.fromkeys([*anchored, *kept]):
         part = literal(" ".join(value.split()) if prose else value, length)
@@ -249,7 +305,7 @@ def _examples(column: ColumnFacts, most: int, anchored: Sequence[str]) -> str:
             break
         parts.append(part)
         room -= len(part) + 2
-        if len(parts) == (1 if _is_identifier(column) else 3):
+        if len(parts) == (1 if alike else 3):
             break
     return ", ".join(parts)
 
@@ -391,4 +447,6 @@ def duplicates_text(facts: TableFacts, *, full: bool) -> str:
     if not facts.duplicates:
         return ""
     text = one_line(facts.duplicates.rstrip("."), 160)
-    return f"{text}, same entity by: {runnable(facts.duplicates_key)}" if full and facts.duplicates_key else text
+    if not full:
+        return text.partition(";")[0]
+    return f"{text}, same entity by: {runnable(facts.duplicates_key)}" if facts.duplicates_key else text

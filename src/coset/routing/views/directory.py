@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from coset.routing.objects.facts import TableFacts
-from coset.routing.objects.knowledge import Rule, Section
+from coset.routing.objects.knowledge import DOMAIN_OF_LIST, CodeSet, Rule, Section
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.views.budgets import Budget, lines_cost
-from coset.routing.views.text import directory_lines, passage_lines, source_lines
-from coset.routing.views.view import DirectoryEntry, Passage, ViewRule
+from coset.routing.views.text import CODES, codes_line, directory_lines, passage_lines, source_lines
+from coset.routing.views.view import DirectoryEntry, Passage, ViewCodes, ViewRule
 from coset.session.own_tables import LINKED
 
 READING = 60
@@ -48,6 +48,9 @@ class Prefix:
     """Tokens left for directory lines that the question chooses; none where all tables are listed."""
     closed: tuple[tuple[str, str, str], ...] = ()
     """(reference, title, status) of documents that are not shown."""
+    codes: tuple[ViewCodes, ...] = ()
+    code_sets: Mapping[str, CodeSet] = field(default_factory=dict)
+    """By column, the list among `codes` that decodes it."""
     has_documents: bool = False
     """Whether those that govern anything are shown whole."""
 
@@ -85,11 +88,39 @@ def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
     entries, unlisted = _entries(objects)
     listed, left = _shortened(entries, budget.directory, objects)
     told = ", ".join(f"{count:,} {kind}" for kind, count in unlisted.items() if count)
-    if not left:
-        return Prefix(description, sources, descriptions, rules, passages, listed, told, 0, closed, has_documents)
-    room = max(0, budget.directory - lines_cost(directory_lines(listed)))
-    told = ", ".join(part for part in (f"{left:,} further tables", told) if part)
-    return Prefix(description, sources, descriptions, rules, passages, listed, told, room, closed, has_documents)
+    codes, code_sets = _codes(objects, budget.codes)
+    room = 0
+    if left:
+        room = max(0, budget.directory - lines_cost(directory_lines(listed)))
+        told = ", ".join(part for part in (f"{left:,} further tables", told) if part)
+    return Prefix(
+        description, sources, descriptions, rules, passages, listed, told, room, closed, codes, code_sets, has_documents
+    )
+
+
+def _codes(objects: StateObjects, most: int) -> tuple[tuple[ViewCodes, ...], dict[str, CodeSet]]:
+    """The lists that decode most columns, those that documents name first, as many as there is room for."""
+    named = objects.knowledge.named_by_documents
+    sets = [
+        each
+        for each in objects.knowledge.code_sets
+        if each.codes.list_reference in objects.tables
+        and not objects.tables[each.codes.list_reference].schema_only
+        and (len(each.columns) > 1 or each.codes.list_reference in named)
+    ]
+    found: list[ViewCodes] = []
+    by_column: dict[str, CodeSet] = {}
+    room = most - lines_cost([CODES])
+    for each in sorted(sets, key=lambda each: each.codes.list_reference not in named):
+        source = objects.tables[each.codes.list_reference].sql_name
+        domain = DOMAIN_OF_LIST.match(each.codes.condition)
+        codes = ViewCodes(each.name, source + (f", {domain[0]}" if domain else ""), each.labels)
+        price = lines_cost([codes_line(codes)])
+        if price <= room:
+            room -= price
+            found.append(codes)
+            by_column |= dict.fromkeys(each.columns, each)
+    return tuple(found), by_column
 
 
 def _linked(entities: Mapping[str, Sequence[str]]) -> str:

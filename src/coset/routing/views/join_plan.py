@@ -106,6 +106,28 @@ def best_link(
     return min(found, key=lambda each: (round(weight(each), 9), each.reference), default=None)
 
 
+def not_implied(relations: Iterable[RelationFacts], planned: Iterable[RelationFacts]) -> list[RelationFacts]:
+    """The relations but for those that say of two columns what the planned ones and those before them say already: that
+    all of several columns hold the same key."""
+    group: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+
+    def unite(relation: RelationFacts) -> bool:
+        """Whether this says something new."""
+        one = group.setdefault(relation.left_columns, {relation.left_columns})
+        other = group.setdefault(relation.right_columns, {relation.right_columns})
+        if one is other:
+            return relation.left_table == relation.right_table
+        one |= other
+        group.update(dict.fromkeys(other, one))
+        return True
+
+    known = set()
+    for relation in planned:
+        unite(relation)
+        known.add(relation.reference)
+    return [relation for relation in relations if relation.reference not in known and unite(relation)]
+
+
 def connected_parts(tables: Iterable[str], joins: Iterable[RelationFacts]) -> list[tuple[str, ...]]:
     """The groups of tables that the joins connect, in the order of their first tables."""
     group = {table: {table} for table in tables}

@@ -9,12 +9,14 @@ the column that names what a key refers to.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from coset.evidence.column_expressions import column_kind
+from coset.readings.words import words_of
 from coset.routing.objects.facts import ColumnFacts, RelationFacts
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.views.budgets import lines_cost
@@ -22,7 +24,7 @@ from coset.routing.views.choice import Pick
 from coset.routing.views.details import FEW, Depth
 from coset.routing.views.join_plan import LEAST_CONFIDENCE, NOT_IN_SQL
 from coset.routing.views.passages import passages_for
-from coset.routing.views.text import ANCHORS, anchor_line, inner_place, passage_lines
+from coset.routing.views.text import inner_place, passage_lines
 from coset.routing.views.view import Why
 
 if TYPE_CHECKING:
@@ -31,11 +33,15 @@ if TYPE_CHECKING:
 WORTH: dict[Why, float] = {
     "holds a value": 1.6, "demanded": 1.2, "named": 1.3, "competitor": 0.7, "join key": 0.6, "key": 0.5, "context": 0.8,
 }  # fmt: skip
+TELLING, USUAL, DOCUMENTED = 0.012, 40, 1.3
+"""What a column of usual telling is worth a token in the first table of the order, by its values, at a price of so many
+tokens; and how much more where a document names it."""
+NEAR, MOST_PLACES = 20, 40
 FULL = 0.3
 """What a column in full is worth beyond the same in short."""
 ELSEWHERE = 0.7
 """What a column of a table not taken yet is worth, beside one of a table that is."""
-ANCHOR_WORTH, NAME_WORTH, TABLE_WORTH, JOIN_WORTH, PASSAGE_WORTH = 0.8, 0.1, 0.5, 0.15, 2.0
+ANCHOR_WORTH, NAME_WORTH, TABLE_WORTH, JOIN_WORTH, PASSAGE_WORTH = 2.0, 0.1, 0.5, 0.15, 2.0
 SURE_VALUE, SURE_NAME = 0.5, 0.7
 CATEGORY_WORTH, STRONG = 0.2, 0.3
 REFERENCE_WORTH, NAMING_WORTH = 0.9, 0.5
@@ -55,6 +61,7 @@ class Offers:
         self.builder, self.parts = builder, builder.parts
         self._waiting: list[tuple[float, str, int]] = []
         self._actions: dict[str, Callable[[], None]] = {}
+        self._places_in_order = {table: place for place, table in enumerate(builder.selection.order)}
 
     def take(self) -> None:
         """Take the best offers until nothing fits any more."""
@@ -106,7 +113,11 @@ class Offers:
         taken = self.parts.columns[reference]
         price = self.parts.take_cost(taken.facts, taken.why, depth)
         least = 0.1 * min(1.0, 2 * self.parts.tables[taken.facts.table])
-        worth = max(taken.score, least) * max(WORTH[reason] for reason in taken.why) * share * telling(taken.facts)
+        told = self._telling(taken.facts)
+        worth = max(taken.score, least) * max(WORTH[reason] for reason in taken.why) * share * told
+        if depth == "short":
+            # What decides is told even where that takes a long line: of many short ones few would be read.
+            worth = max(worth, TELLING * told * self._place(taken.facts.table) * math.sqrt(USUAL * max(price, 1)))
 
         def take() -> None:
             self.parts.take_column(taken.facts, taken.score, taken.why, depth, 0.0)
@@ -114,6 +125,18 @@ class Offers:
                 self._deeper(reference, "full", FULL)
 
         self._offer(f"{depth} {reference}", worth, price, take)
+
+    def _telling(self, column: ColumnFacts) -> float:
+        """How much the values of a column tell; more where documents say something of it or of its table."""
+        named = self.builder.objects.knowledge.named_by_documents
+        told = telling(column)
+        if column.reference in named:
+            return max(2.0, told) * DOCUMENTED
+        return told * DOCUMENTED if column.table in named and told > 1 else told
+
+    def _place(self, table: str) -> float:
+        """What the place of a table in the order counts for its columns."""
+        return NEAR / (NEAR + self._places_in_order.get(table, MOST_PLACES))
 
     def _another(self, pick: Pick) -> None:
         """A column that is not taken yet."""
@@ -224,7 +247,7 @@ class Offers:
                 continue
             if anchor.kind == "number" and anchor.score < SURE_VALUE:
                 continue  # Most numbers lie in the range of most number columns.
-            price = lines_cost([ANCHORS, anchor_line(anchor, places)])
+            price = builder.anchor_cost(anchor, places)
             worth = anchor.score * (NAME_WORTH if anchor.kind in ("name", "document") else ANCHOR_WORTH)
             self._offer(f"anchor {number:04}", worth, price, partial(builder.take_anchor, anchor, places))
         for table in list(parts.tables):
@@ -302,20 +325,27 @@ class Offers:
 
 def telling(column: ColumnFacts) -> float:
     """How much the values of a column tell whoever writes a query, beside those of others: codes with what they stand
-    for, few values, and what must be cleaned decide; of identifiers one is like the other."""
-    role = column.roles.get("attribute")
-    if column.labels:
-        return 2.0
-    if column.personal or (role is not None and role.identity in PLAIN_KEYS):
-        return 0.5
-    if any(each.expression for each in column.cleaning):
-        return 1.6
+    for, few values, and how dates and dirty values are written decide; of keys one is like the other."""
     group = column.values
-    if group is not None and group.complete and 1 < group.distinct <= FEW:
-        return 1.5
-    return 1.2 if role is not None and role.identity in DECIDING else 1.0
+    few = group is not None and group.complete and group.distinct <= FEW
+    role = column.roles.get("attribute")
+    kind = column_kind(column.type)
+    if few and group is not None and group.distinct <= 1:
+        return 0.2
+    if few:
+        return 3.0 if column.labels else 2.5
+    if column.personal or (role is not None and role.identity in PLAIN_KEYS) or (column.unique and kind == "integer"):
+        # What few rows have is more than their key: that they replace, duplicate or belong to something.
+        return 1.0 if (column.nulls or 0.0) >= 0.5 and not column.personal else 0.25
+    if any(each.expression for each in column.cleaning):
+        return 2.2
+    told = role is not None and role.identity in DECIDING
+    if told or kind in ("date", "timestamp") or TIMES.intersection(words_of(f"{column.name} {column.reading}")):
+        return 1.6
+    return 1.2 if kind in ("decimal", "float") else 1.0
 
 
+TIMES = frozenset(["date", "day", "month", "time", "timestamp", "year"])
 PLAIN_KEYS = frozenset(["identifier", "name", "given_name", "family_name", "email", "phone"])
 DECIDING = frozenset(["status", "type", "flag", "category", "amount", "start_time", "end_time", "event_time", "unit"])
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from coset.routing.objects.facts import ColumnFacts, RelationFacts
+from coset.routing.objects.knowledge import CodeSet
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.views.budgets import cost, lines_cost
 from coset.routing.views.details import (
@@ -27,14 +28,11 @@ from coset.routing.views.details import (
 from coset.routing.views.join_plan import in_order
 from coset.routing.views.text import (
     JOINS,
-    OTHER_JOINS,
     bare_text,
     column_line,
-    from_line,
     is_bare,
+    join_line,
     more_line,
-    other_join_line,
-    plan_line,
     table_lines,
     why_text,
 )
@@ -77,6 +75,8 @@ class ViewParts:
     widest: int = 0
     """A table comes with all its columns by name, as far as they cost no more than this."""
     _own: dict[str, dict[str, ColumnFacts]] = field(default_factory=dict)
+    code_sets: Mapping[str, CodeSet] = field(default_factory=dict)
+    """By column, the list in the prefix that decodes it."""
 
     # What things cost
 
@@ -118,7 +118,8 @@ class ViewParts:
 
     def _key(self, column: ColumnFacts, depth: Depth) -> tuple[object, ...]:
         anchored = self.anchored.get(column.reference)
-        plain = (column.reference, depth, self.width.values, self.width.description, self.shortens)
+        named = column.reference in self.code_sets
+        plain = (column.reference, depth, self.width.values, self.width.description, self.shortens, named)
         return (*plain, *anchored) if anchored else plain
 
     def _names_in(self, texts: Sequence[str]) -> tuple[str, ...]:
@@ -157,14 +158,7 @@ class ViewParts:
         names = self.sql_names([relation.left_table, relation.right_table])
         shown = self.relation(relation, names, in_plan=in_plan)
         new = self._names_cost([name for name in self._names_in([shown.short]) if name not in self.names])
-        if not in_plan:
-            return lines_cost([other_join_line(shown)]) + (0 if self.others else lines_cost([OTHER_JOINS])) + new
-        longer = max(names.values(), key=cost)
-        total = lines_cost([plan_line(shown, longer)]) + (0 if self.planned else lines_cost([JOINS])) + new
-        reached = {table for each in self.planned for table in (each.left_table, each.right_table)}
-        if not {relation.left_table, relation.right_table} & reached:
-            total += lines_cost([from_line(longer)])
-        return total
+        return lines_cost([join_line(shown)]) + (0 if self.planned or self.others else lines_cost([JOINS])) + new
 
     def plan_cost(self, relation: RelationFacts) -> int:
         """Of a join of the plan, with the keys and tables that it needs and that are not there."""
@@ -263,7 +257,8 @@ class ViewParts:
         if known is None:
             short = self.objects.shorthands if self.shortens else None
             anchored = self.anchored.get(column.reference, ())
-            known = view_column(column, (), 0.0, depth, self.width, anchored, short)
+            codes = self.code_sets.get(column.reference)
+            known = view_column(column, (), 0.0, depth, self.width, anchored, short, codes)
             self.objects.shown[key] = known
         return replace(known, why=ordered, score=score) if ordered or score else known
 

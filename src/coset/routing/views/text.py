@@ -8,6 +8,7 @@ before it is chosen. Decides nothing about what is shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from coset.routing.objects.data_as_text import literal, one_line, percent, runnable
@@ -19,6 +20,7 @@ from coset.routing.views.view import (
     LeftOut,
     Passage,
     Role,
+    ViewCodes,
     ViewColumn,
     ViewRelation,
     ViewTable,
@@ -56,16 +58,41 @@ def inner_place(kind: str, table: str, inner: str, coverage: float | None) -> st
     return f"{kind} {table}.{one_line(inner, 80)}" + (f" in {percent(coverage)} of rows" if coverage else "")
 
 
-def anchor_line(anchor: Anchor, places: dict[str, str]) -> str:
+def anchor_lines(anchors: Sequence[Anchor], places: dict[str, str]) -> list[str]:
+    """A line for each phrase and what it may be, with all places that have the same."""
+    groups: dict[tuple[object, ...], list[Anchor]] = {}
+    for anchor in anchors:
+        groups.setdefault(alike(anchor), []).append(anchor)
+    return [
+        anchor_line(several[0], places) + "".join(f"; {anchor_place(each, places)}" for each in several[1:])
+        for several in groups.values()
+    ]
+
+
+def alike(anchor: Anchor) -> tuple[object, ...]:
+    """Anchors with the same share a line."""
+    return anchor.phrase, anchor.kind, anchor.match, anchor.value, anchor.variants, anchor.kind in _SAID_ONCE or anchor
+
+
+_SAID_ONCE = frozenset({"value", "code"})
+
+
+def anchor_place(anchor: Anchor, places: dict[str, str]) -> str:
     place = places.get(anchor.reference)
     is_member = anchor.kind == "name" and anchor.value is not None
-    where = runnable(place) if place and not is_member else f"[{one_line(anchor.reference, 200)}]"
+    return runnable(place) if place and not is_member else f"[{one_line(anchor.reference, 200)}]"
+
+
+def anchor_line(anchor: Anchor, places: dict[str, str]) -> str:
+    where = anchor_place(anchor, places)
     phrase = one_line(anchor.phrase, 80).replace('"', "'")
     value = f" = {literal(anchor.value, 120)}" if anchor.value is not None and anchor.kind in ("value", "code") else ""
     if anchor.value is not None and not value:
         value = f": {one_line(anchor.value, 120)}"
     others = f" also written {', '.join(literal(each, 60) for each in anchor.variants)}" if anchor.variants else ""
     note = f", {one_line(anchor.note, 200)}" if anchor.note else ""
+    if anchor.kind in _SAID_ONCE:
+        return f'  "{phrase}" {anchor.kind}{value}{others} ({anchor.match} {anchor.score:.2f}{note}) in {where}'
     return f'  "{phrase}" {anchor.kind} {where}{value}{others} ({anchor.match} {anchor.score:.2f}{note})'
 
 
@@ -80,7 +107,7 @@ CLOSE = 0.5
 """A runner-up is told when it has at least this share of the winner's membership."""
 LEAST, LEAST_OF_TWO = 0.4, 0.5
 """A role with less membership than this misleads more than it tells, unless it and the runner-up have this together."""
-LONGEST_TYPE = 60
+LONGEST_TYPE = 400
 """Letters of a nested type that are shown."""
 LEAST_ALONE = 0.5
 """An attribute whose entity is not sure is told from this on."""
@@ -119,6 +146,8 @@ def prefix_lines(view: EvidenceView) -> list[str]:
         lines += passage_lines(passage) if passage.whole else []
     if view.closed:
         lines += [CLOSED, *(f"  {one_line(name, 200)}{_in_brackets(status)}" for name, _, status in view.closed)]
+    if view.codes:
+        lines += [CODES, *map(codes_line, view.codes)]
     if view.listed or (view.unlisted and not view.directory):
         lines += directory_lines(view.directory[: view.listed], view.unlisted)
     return lines
@@ -132,7 +161,7 @@ def details_lines(view: EvidenceView, more: str = BY_RECOVER) -> list[str]:
     for table in view.tables:
         lines += table_lines(table)
         lines += column_lines(table)
-    lines += join_lines(view.relations, names)
+    lines += join_lines(view.relations)
     if view.apart:
         lines.append(apart_line([names.get(reference, reference) for reference in view.apart]))
     for passage in view.passages:
@@ -142,16 +171,22 @@ def details_lines(view: EvidenceView, more: str = BY_RECOVER) -> list[str]:
     places = places_of(view.tables)
     lines += unfound_lines(view.unfound, [places.get(reference, reference) for reference in view.unread])
     if view.anchors:
-        lines.append(ANCHORS)
-        lines += [anchor_line(anchor, places) for anchor in view.anchors]
+        lines += [ANCHORS, *anchor_lines(view.anchors, places)]
     return lines + left_out_lines(view.left_out, more)
 
 
-JOINS = "JOINS, of which a query takes those that it needs (matched rows left/right, cardinality, confidence)"
-OTHER_JOINS = "OTHER JOINS"
+JOINS = "JOINS, of which a query takes those that it needs (matched rows left/right, cardinality, confidence below .9)"
+SURE = 0.9
 DIRECTORY = "DIRECTORY of tables by source: name | what a row is | rows, +copies not listed | some columns"
 LIKELY = "FURTHER TABLES that may matter"
 CLOSED = "OTHER DOCUMENTS, not shown"
+OF_LIST = "of "
+CODES = "CODES that columns below name, by the lists that are valid"
+
+
+def codes_line(codes: ViewCodes) -> str:
+    told = ", ".join(f"{literal(code, 24)} {one_line(label, 50)}" for code, label in codes.codes)
+    return f"  {one_line(codes.name, 40)} ({runnable(codes.source)}): {told}"
 
 
 def source_lines(
@@ -224,12 +259,15 @@ def table_lines(table: ViewTable) -> list[str]:
     facts = []
     if table.rows is not None:
         facts.append(_count(table.rows, "row") + (" in all" if table.family else ""))
-    facts += [one_line(table.reading, 200)] if table.reading else []
-    if table.entity and (role := role_text(table.entity)):
+    if table.reading:
+        facts.append(one_line(table.reading, 200))
+    elif table.entity and (role := role_text(table.entity)):
         facts.append(role)
     if table.description:
         facts.append(table.description)
-    lines = [f"TABLE {runnable(table.sql_name)} [{one_line(table.reference, 200)}]" + _after(facts)]
+    # A table is called by its SQL name anywhere; what its rows are gathered from is not.
+    reference = f" [{one_line(table.reference, 200)}]" if table.family else ""
+    lines = [f"TABLE {runnable(table.sql_name)}{reference}" + _after(facts)]
     lines += [f"  family: {table.family}"] if table.family else []
     lines += [f"  duplicates: {table.duplicates}"] if table.duplicates else []
     lines += [f"  problem: {one_line(table.problem, 200)}"] if table.problem else []
@@ -265,19 +303,29 @@ def bare_text(column: ViewColumn) -> str:
 
 
 def _short_type(type: str) -> str:
-    """A nested type takes more room than it tells: what lies in it is told by its paths."""
+    """Of a nested type the names of its fields, with their types where they are not texts."""
+    if type.startswith("STRUCT"):
+        type = _TEXT_FIELD.sub(r"\1", type)
+        type = _PLAIN_FIELD.sub(r"\1", type)
     return type if len(type) <= LONGEST_TYPE else f"{type[:LONGEST_TYPE].rsplit(' ', 1)[0].rstrip(',')}…"
 
 
+_TEXT_FIELD = re.compile(r'("(?:[^"]|"")*") VARCHAR(?=[,)])')
+_PLAIN_FIELD = re.compile(r'"([A-Za-z_]\w*)"')
+
+
 def column_line(column: ViewColumn, table: str) -> str:
-    codes = f"codes: {column.codes}" if column.codes else ""
-    facts = [part for part in (joint_role_text(column), codes, column.values) if part]
+    named = column.codes.startswith(OF_LIST)
+    codes = f"codes {column.codes}" if named else f"codes: {column.codes}" if column.codes else ""
+    facts = [part for part in (codes, column.values) if part]
     if column.nulls:
         facts.append(f"{percent(column.nulls)} null")
     facts += [cleaning_text(each) for each in column.cleaning]
     if column.description:
         facts.append(column.description)
-    facts += _reasons(column)
+    if not facts:
+        # Where values speak, its role says less than they do.
+        facts = [part for part in (joint_role_text(column), *_reasons(column)) if part]
     if column.kind == "column":
         return f"  {bare_text(column)}" + _after(facts) + why_text(column.why)
     inner = one_line(column.reference[len(table) + 1 :], 80)
@@ -286,7 +334,7 @@ def column_line(column: ViewColumn, table: str) -> str:
 
 
 def why_text(why: Sequence[Why]) -> str:
-    told = [reason for reason in why if reason != "context"]
+    told = [reason for reason in why if reason not in ("context", "join key")]
     return SEPARATOR + ", ".join(told) if told else ""
 
 
@@ -323,13 +371,24 @@ def joint_role_text(column: ViewColumn) -> str:
 
 def cleaning_text(cleaning: Cleaning) -> str:
     """Where there is an expression that cleans it, it says what to do; the share says how much it matters."""
+    share = f" {percent(cleaning.share)}" if 0 < cleaning.share < 1 else ""
+    if cleaning.kind in ("null_tokens", "sentinel") and (none := _NONE.match(cleaning.expression or "")):
+        return f"{runnable(none[1])} means none{share}"
     what = cleaning.detail or _WORDS.get(cleaning.kind, cleaning.kind)
-    share = f" {percent(cleaning.share)}" if 0 < cleaning.share < 1 and "%" not in what else ""
+    if cleaning.kind in _PLAIN_WORDS and _PLAIN_EXPRESSION.fullmatch(cleaning.expression or ""):
+        return f"{_WORDS[cleaning.kind]}{share}"
+    share = share if "%" not in what else ""
     expression = cleaning.short or (runnable(cleaning.expression) if cleaning.expression else "")
     # In brackets, so that nobody takes the type for a part of the expression.
     kind = f" (gives {cleaning.type})" if cleaning.type and cleaning.type != "VARCHAR" else ""
     clean = f", clean: {expression}{kind}" if expression else ""
     return f"{what}{share}{clean}"
+
+
+_NONE = re.compile(r"CASE WHEN .+ IN \(([^()]+)\) THEN NULL ELSE .+ END", re.DOTALL)
+_PLAIN_WORDS = frozenset({"padding", "mixed_case", "number_as_text"})
+_PLAIN_EXPRESSION = re.compile(r"(?:trim|lower|upper|lower\(trim)\([^()]+\)+|try_cast\([^()]+\)")
+"""Expressions that anybody would write."""
 
 
 def _reasons(column: ViewColumn) -> list[str]:
@@ -340,42 +399,20 @@ def _reasons(column: ViewColumn) -> list[str]:
     return found + ([f"against: {'; '.join(opposition)}"] if opposition else [])
 
 
-def join_lines(relations: Sequence[ViewRelation], names: dict[str, str]) -> list[str]:
-    """The plan as FROM and JOIN, then the other joins between shown tables."""
+def join_lines(relations: Sequence[ViewRelation]) -> list[str]:
+    """The plan in the order in which it joins, then the other joins between shown tables."""
     planned = [relation for relation in relations if relation.in_plan]
     others = [relation for relation in relations if not relation.in_plan]
-    lines = [JOINS] if planned else []
-    reached: set[str] = set()
-    for relation in planned:
-        if not {relation.left_table, relation.right_table} & reached:
-            lines.append(from_line(names.get(relation.left_table, relation.left_table)))
-            reached.add(relation.left_table)
-        new = relation.right_table if relation.left_table in reached else relation.left_table
-        reached.add(new)
-        lines.append(plan_line(relation, names.get(new, new)))
-    if others:
-        lines.append(OTHER_JOINS)
-        lines += [other_join_line(relation) for relation in others]
-    return lines
+    lines = [JOINS] if relations else []
+    return [*lines, *map(join_line, (*planned, *others))]
 
 
-def from_line(name: str) -> str:
-    return f"  FROM {runnable(name)}"
-
-
-def plan_line(relation: ViewRelation, new: str) -> str:
-    return f"  JOIN {runnable(new)} ON {relation.short or runnable(relation.condition)} -- {_reach(relation)}"
-
-
-def other_join_line(relation: ViewRelation) -> str:
-    return f"  {relation.short or runnable(relation.condition)} -- {_reach(relation)}"
-
-
-def _reach(relation: ViewRelation) -> str:
-    return (
-        f"{percent(relation.left_match)}/{percent(relation.right_match)} {relation.cardinality} "
-        f"{relation.confidence:.2f} {relation.provenance}, {relation.reference}"
-    )
+def join_line(relation: ViewRelation) -> str:
+    """The condition, what share of rows finds a partner, and how sure it is where it is not."""
+    reach = f"{percent(relation.left_match)}/{percent(relation.right_match)} {relation.cardinality}"
+    sure = f" {relation.confidence:.2f}" if relation.confidence < SURE else ""
+    said = f" {relation.provenance}" if relation.provenance != "measured" else ""
+    return f"  {relation.short or runnable(relation.condition)} -- {reach}{sure}{said}"
 
 
 def apart_line(names: Sequence[str]) -> str:

@@ -143,6 +143,16 @@ class ViewRule:
 
 
 @dataclass(frozen=True)
+class ViewCodes:
+    """A list of codes with what they stand for, which columns of the details name."""
+
+    name: str
+    source: str
+    """The table of the list, as SQL names it, and which part of it is meant."""
+    codes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class DirectoryEntry:
     """A table in one line."""
 
@@ -206,6 +216,8 @@ class EvidenceView:
     """What the directory passes over, counted: copies without an original, empty tables, tables that did not fit."""
     closed: tuple[tuple[str, str, str], ...] = ()
     """(reference, title, status) of documents that are not shown; they can be opened."""
+    codes: tuple[ViewCodes, ...] = ()
+    """Lists that decode columns all over the environment, told once."""
     prefix_cost: int = 0
 
     @property
