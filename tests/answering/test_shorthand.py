@@ -61,7 +61,7 @@ def database() -> duckdb.DuckDBPyConnection:
 def test_a_long_expression_has_a_name_in_the_view_and_a_short_one_stays(names: Shorthand):
     text = view_text(shortened(view_of(), Shorthand()))
     assert 'clean: "born clean"' in text and 'facet note#year INTEGER := "note#year"' in text
-    assert '  shop.orders."buyer key" = crm.people."id key" -- ' in text and 'padded' in text
+    assert '  shop.orders."buyer key" = crm.people."id key" -- ' in text and "padded" in text
     assert "try_strptime" not in text and "regexp_extract" not in text
     assert len(text) < 0.8 * len(view_text(view_of()))
     assert names.references["born clean"] == "crm/people.born" and names.references["id key"] == "crm/people.id"
