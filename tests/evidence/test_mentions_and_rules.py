@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from coset.evidence.documents.doubts import are_opposite
 from coset.evidence.documents.mentions import Paragraph, find_mentions
 from coset.evidence.documents.nameable import Mention, NamedTable, Names, SpokenReading
 from coset.evidence.documents.rules import Rule, find_rules
@@ -200,3 +201,21 @@ def test_all_rows_of_a_table_of_rules_are_rules_but_its_head():
 def test_a_document_that_says_so_at_its_beginning_holds_for_every_figure():
     rules = rules_of("These rules hold for every figure that leaves the house.", "Returned orders do not count.")
     assert [(rule.paragraph, rule.scope) for rule in rules] == [(1, "general")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "opposite"),
+    [
+        ("Test customers are left out of every figure.", "Test customers are included in every figure.", True),
+        ("Amounts in orders.amount are gross.", "Amounts in orders.amount are net.", True),
+        ("Testkunden werden nie gezählt.", "Testkunden werden gezählt.", True),
+        ("Les clients de test ne comptent pas.", "Les clients de test comptent.", True),
+        ("The commission is 5 % of the premium.", "The commission is 7 % of the premium.", True),
+        ("Test customers are left out of every figure.", "Test customers are left out of all figures.", False),
+        ("Cancelled orders do not count.", "Paid orders count.", False),
+        ("Type 01 is left out.", "Type 02 is counted.", False),
+        ("Net premium is premium less tax.", "Amounts are gross.", False),
+    ],
+)
+def test_rules_against_each_other_are_told_from_rules_about_other_things(one: str, other: str, opposite: bool):
+    assert are_opposite(one, other) is are_opposite(other, one) is opposite

@@ -28,6 +28,7 @@ from coset.environment.leftovers import make_private, sweep
 from coset.environment.source import Table
 from coset.errors import Cancelled, CosetError, UserError
 from coset.evidence.changes import remove_gone, units_to_examine
+from coset.evidence.documents.doubts import doubts
 from coset.evidence.documents.stage import common_words, comprehend_documents, comprehend_findings
 from coset.evidence.documents.stated import dictionary_documents
 from coset.evidence.examine import Examination, Examined, batches, examine, with_problem
@@ -119,6 +120,8 @@ class Summary:
     """Those that were new or changed."""
     mentions: int = 0
     rules: int = 0
+    notes: tuple[Problem, ...] = ()
+    """What is doubtful in documents that were read: rules against each other, names of nothing here."""
     encoded: int = 0
     """Tables and columns whose text is new to the routing encoder."""
 
@@ -460,6 +463,8 @@ def find_mentions_and_rules(run: Run) -> None:
     vocabulary = Path(str(files("coset.identities").joinpath("weights", VOCABULARY_FILE)))
     mentions, rules = comprehend_findings(run.state, common_words(vocabulary), corrections)
     run.report(mentions=mentions, rules=rules)
+    with run.passing_over("what is doubtful in documents"):
+        run.report(notes=tuple(doubts(run.state)))
 
 
 def realise_all_kinds(run: Run) -> None:

@@ -120,8 +120,11 @@ def _show_summary(summary: Summary) -> None:
         )
     for change in roles.changes:
         click.echo(f"{cell(change.reference, 400)} may have changed role: {change.before} -> {change.after}")
+    for name, note in summary.notes:
+        click.echo(f"note: {cell(name, 400)} {cell(note, 400)}")
     for name, problem in summary.all_problems:
-        click.echo(f"{cell(name, 400)} could not be read: {cell(problem, 400)}")
+        told = "" if name == "corrections" else f"{cell(name, 400)} could not be read: "
+        click.echo(f"{told}{cell(problem, 400)}")
 
 
 SHOWN = 8
