@@ -9,7 +9,7 @@ import pytest
 
 from coset.answering.audit.store import FILE_NAME as RUNS
 from coset.answering.text_operations.labels import FILE_NAME as LABELS
-from coset.state.evidence_state import FILE_NAME as STATE
+from coset.state.file import FILE_NAME as STATE
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(

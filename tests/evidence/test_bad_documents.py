@@ -28,9 +28,7 @@ def pdf(path: Path, password: str | None = None) -> None:
 def word(path: Path, pages: int) -> None:
     """So many pages, each a chapter of its own."""
     names = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-    page = "".join(
-        f"<w:p><w:r><w:t>Shipping of region {{0}} takes {days} days.</w:t></w:r></w:p>" for days in range(2)
-    )
+    page = "".join(f"<w:p><w:r><w:t>Shipping of region {{0}} takes {days} days.</w:t></w:r></w:p>" for days in range(2))
     head = '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Region {0}</w:t></w:r></w:p>'
     body = "".join((head + page).format(number) for number in range(pages))
     with zipfile.ZipFile(path, "w") as archive:
