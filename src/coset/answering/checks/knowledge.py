@@ -15,8 +15,10 @@ from sqlglot import exp
 from coset.answering.checks.examined import CheckResult, Examined
 from coset.answering.checks.statement import Statement, columns_read
 from coset.state import documents
+from coset.state.objects import CodeList
 from coset.state.read_model import ReadModel
 from coset.state.readings import best_names
+from coset.state.tables import ColumnRow
 
 COPIES = "copies"
 REPLACED = frozenset({"backup", "staging", "test", "superseded", "extract", "snapshot", "leftover", "year copy"})
@@ -166,12 +168,18 @@ def check_code_lists(examined: Examined) -> CheckResult:
             references += [table, column]
         elif own and all(row.condition for row in own) and table in read:
             wanted = own[0].condition or ""
-            if not _names_of(wanted) & _names_in_conditions(statement):
+            if not _names_of(wanted) & _names_in_conditions(statement) and not _tells_rows_apart(examined, own[0]):
                 said.append(f"of {table} only rows with {wanted} decode {column}")
                 references += [table, column]
     if not said:
         return CheckResult(CODE_LISTS, "passed", "codes are decoded with valid lists")
     return CheckResult(CODE_LISTS, "doubt", "; ".join(said[:MOST_TOLD]), tuple(dict.fromkeys(references)))
+
+
+def _tells_rows_apart(examined: Examined, code_list: CodeList) -> bool:
+    """Whether each code has one row of the list: then no other row can be taken for it."""
+    columns = ReadModel(examined.state).of_tables(ColumnRow, [code_list.list])
+    return any(column.name == code_list.code_column and bool(column.is_unique) for column in columns)
 
 
 def _chooses_by(column: str, text: str) -> bool:

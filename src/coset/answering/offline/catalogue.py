@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from coset.answering.offline.lexicon import CODE_WORDS, COUNT_WORDS, QUANTITIES, UNIT_WORDS
+from coset.answering.offline.lexicon import (
+    CODE_WORDS,
+    COUNT_WORDS,
+    QUANTITIES,
+    QUANTITY_WORDS,
+    SAME_THINGS,
+    UNIT_WORDS,
+)
 from coset.evidence.column_expressions import column_kind
 from coset.identities.inventory import Coordinate, Inventory, Lexicon
 from coset.readings.words import singular
@@ -70,6 +77,7 @@ class NameIndex:
         self._stems: dict[str, dict[str, Named]] = defaultdict(dict)
         self._parts: dict[str, tuple[Words, frozenset[str]]] = {}
         self._roles: dict[int, list[str]] = defaultdict(list)
+        self._called: dict[str, Words] = {}
         self.words: set[str] = set()
         """Every longer word of a name, to tell what a misspelt one is."""
 
@@ -82,6 +90,7 @@ class NameIndex:
     def add_parts(self, words: Words, around: Words, reference: str) -> None:
         """The words of a name, and those of what it stands in, for what names only part of it."""
         self.words.update(word for word in words if len(word) > 4)
+        self._called[reference] = tuple(map(singular, words))
         own = tuple(stem(singular(word)) for word in words if word not in LITTLE)
         self._parts[reference] = (own, frozenset(stem(singular(word)) for word in around))
 
@@ -116,7 +125,18 @@ class NameIndex:
         if self.coordinate == "attribute" and self.lexicon.meaning("entity", phrase):
             return ()
         meanings = self.lexicon.meaning(self.coordinate, phrase)
-        return _best_first(Named(ref, 0.45, "role") for number in meanings for ref in self._roles.get(number, ()))
+        found = (ref for number in meanings for ref in self._roles.get(number, ()))
+        return _best_first(Named(ref, 0.45, "role") for ref in found if self.is_called_so(phrase, ref))
+
+    def is_called_so(self, phrase: Words, reference: str) -> bool:
+        """Whether a table may be called by a word for its role: where it is one thing with what its own name says."""
+        if self.coordinate != "entity":
+            return True
+        own = self._called.get(reference, ())
+        return own == phrase or any(" ".join(phrase) in same and " ".join(own) in same for same in SAME_THINGS)
+
+    def has_role(self, identity: int) -> bool:
+        return bool(self._roles.get(identity))
 
     def playing(self, identity: str) -> tuple[Named, ...]:
         """Objects that play a role."""
@@ -291,7 +311,9 @@ class Known:
         identifier = self.key_of(reference)
         role = objects.role(reference)
         if role is not None and role.membership >= ENTITY and identifier is not None:
-            tables.add(in_full(plain_words(role.identity)), reference, 0.7, "role")
+            called = in_full(plain_words(role.identity))
+            if tables.is_called_so(tuple(map(singular, called)), reference):
+                tables.add(called, reference, 0.7, "role")
             tables.add_role(tables.lexicon.inventory.ids("entity").index(role.identity), reference)
         # `products_for_hire` with the key `product_id` holds products.
         words = name_words(identifier.name) if identifier is not None else ()
@@ -310,12 +332,18 @@ class Known:
         if kind != "column":
             return found
         if words in QUANTITIES:
-            return index.playing("quantity")
+            playing = index.playing("quantity")
+            return tuple(n for n in playing if QUANTITY_WORDS & set(name_words(self.columns[n.reference].name)))
         fitting = tuple(named for named in found if not self._only_qualifies(named))
         return fitting if len(fitting) == len(found) else fitting or index.by_role(words)
 
     def _only_qualifies(self, named: Named) -> bool:
         return named.how == "part" and named.quality < HEAD and is_number(self.columns[named.reference])
+
+    def plays_a_role(self, words: Words) -> bool:
+        """Whether some table holds things for which these are a word, whatever they are called there."""
+        index = self.names["table"]
+        return any(index.has_role(number) for number in index.lexicon.meaning("entity", tuple(map(singular, words))))
 
     def columns_of(self, table: str) -> list[ColumnFacts]:
         return [column for column in self.columns.values() if column.table == table]
@@ -339,7 +367,7 @@ class Known:
         called_so = [c for c in own if key(name_words(c.name)) == key(table_words) and column_kind(c.type) == "text"]
         if len(called_so) == 1 and not plain:
             return called_so[0]
-        by_role = [c for c in own if "attribute" in c.roles and c.roles["attribute"].identity == "name"]
+        by_role = [c for c in own if c.unique and "attribute" in c.roles and c.roles["attribute"].identity == "name"]
         return by_role[0] if len(by_role) == 1 and not plain else None
 
     def between(self, tables: set[str]) -> str | None:

@@ -109,6 +109,7 @@ FILLERS = frozenset(
     really altogether values value being such see query would
     serve serves served run runs go goes went gone coming going belonging holding based operate operates operated
     buy buys bought purchase purchases purchased sell sells sold lead leads led support supports supported supporting
+    anything ever
     earn earns earned employ employs employed assigned sing sings sang sung give gives gave
     """.split()  # noqa: SIM905 - a list of words is read best as words
 )  # fmt: skip
@@ -133,6 +134,20 @@ UNIT_WORDS = frozenset(
 """Words at the end of a column's name that say its unit, and that nobody repeats in a question."""
 QUANTITIES = frozenset((("units",), ("unit",), ("pieces",), ("copies",)))
 """Words for how much of a thing was sold, held or used, whatever else their stems name."""
+QUANTITY_WORDS = frozenset(("quantity", "qty", "units", "unit", "pieces", "count", "sold", "number", "num"))
+"""Words of a column that may hold such a quantity; litres are no pieces."""
+AMOUNTS = frozenset(("amount", "value", "total", "price", "cost", "sum", "paid", "fee", "charge"))
+"""Words of the column that is meant where only its table is named: `the total refund`."""
+SAME_THINGS = tuple(
+    frozenset(words.split())
+    for words in (
+        "customer client", "employee staff worker personnel", "store shop", "product article", "supplier vendor",
+        "invoice bill", "company firm business enterprise", "country nation", "movie film", "doctor physician",
+        "teacher instructor", "student pupil", "song track", "car automobile", "shipment consignment",
+        "apartment flat", "person people", "airplane aircraft plane", "author writer", "town city",
+    )
+)  # fmt: skip
+"""Words for one thing. That two tables play one role is not enough: a driver and a manager are employees both."""
 CODE_WORDS = frozenset(("code", "id", "number", "no"))
 COUNT_WORDS = frozenset(("number", "count", "total", "amount", "quantity"))
 NAMING_WORDS = frozenset(

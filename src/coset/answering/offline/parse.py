@@ -105,7 +105,8 @@ class NamePlacing(ConditionPlacing):
             self.slots.asked.append(Asked(chunk, "count", self.distinct))
             self.functions, self.distinct = [], False
         elif self.functions:
-            raise NotSure(f"it is not clear which measure of '{chunk.text}' is meant")
+            self.slots.asked += [Asked(chunk, function) for function in self.functions]
+            self.functions = []
         elif self.negated:
             self._linked(Link(chunk, self._negation()))
         elif self.slots.contrasted_from is not None:

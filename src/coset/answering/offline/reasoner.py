@@ -7,7 +7,6 @@ and how sure it is; or `Declined` with the reason. Tokenize, tag, parse, resolve
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from sqlglot import exp
 
 from coset.answering.checks import CheckResult, PinnedShape, Proposal, run_checks
 from coset.answering.checks.knowledge import LEAVES_OUT
-from coset.answering.offline.catalogue import Known, is_number, name_words
+from coset.answering.offline.catalogue import Known
 from coset.answering.offline.compile import DIALECT, compose
 from coset.answering.offline.parse import Placing
 from coset.answering.offline.plan import (
@@ -30,10 +29,10 @@ from coset.answering.offline.plan import (
     Output,
     Plan,
 )
+from coset.answering.offline.plausible import Reading, implausible, wants_one_number
 from coset.answering.offline.resolve import resolve
 from coset.answering.offline.tag import read
 from coset.errors import CosetError
-from coset.routing.anchors.spelling import stem
 from coset.routing.router import Router
 from coset.session.query_session import QuerySession
 from coset.session.result import Result
@@ -64,9 +63,10 @@ DOUBTS: dict[str, tuple[float, str]] = {
     "far partners": (-0.55, "partners are counted over several joins"),
     "counter or count": (-1.76, "a number may be stored as well as counted"),
     "counts added up": (-0.65, "a stored number is taken for a count"),
+    "measure of a table": (-0.5, "a table is named, and the one number that its rows have is taken"),
     "different rows": (-0.74, "it is not certain what tells different ones apart"),
     "per what is not said": (-0.5, "a number stands beside a column: it is computed for each value"),
-    "asked for twice": (-0.5, "one column is asked for twice"),
+    "asked for twice": (-1.5, "one column is asked for twice"),
     "as the other columns": (-0.5, "a name of several tables is taken for that of the other columns' table"),
     "misspelt": (-0.5, "a word is taken to be misspelt"),
     "event": (-0.5, "a verb is taken to speak of the only date that there is"),
@@ -222,17 +222,9 @@ def _value(condition: Condition) -> str:
     return f"{COMPARISONS[condition.comparison]} {values[0]}"
 
 
-MEASURED = re.compile(r"\b(?:most|fewest|least|total|sum of|average|mean)\s+(?:number of\s+|of\s+|the\s+)*(\w+)", re.I)
-"""What is measured: `the most units`, `the average price`."""
 BUDGET = 4_000
 """Tokens of the view: it is read by no model, so it may be larger than one that is."""
 PARTNERS = "once for each partner"
-ONE_NUMBER = re.compile(
-    r"(what|how much)\b.{0,20}?\b(is|was|are|were)?\s*(the|our)?\s*"
-    r"(total|sum|overall|combined|average|mean|highest|lowest|maximum|minimum|largest|smallest|number)\b(?!.*\b(each|per|every)\b)",
-    re.IGNORECASE,
-)
-"""Questions with one number as their answer."""
 
 
 def answer(
@@ -245,8 +237,9 @@ def answer(
     try:
         known = Known(router.objects, view, router.inventory)
         chunks = read(question, known, router.anchors, session)
-        plan, reading, doubts = resolve(Placing(chunks).slots_of(), known)
-        if wrong := _measures_another(question, plan, known):
+        slots = Placing(chunks).slots_of()
+        plan, reading, doubts = resolve(slots, known)
+        if wrong := implausible(Reading(question, chunks, slots, plan, known)):
             raise NotSure(wrong)
         if any(chunk.respelt for chunk in chunks):
             doubts = (*doubts, "misspelt")
@@ -273,7 +266,7 @@ def answer(
     if doubt := _doubt(plan, checks, result):
         return Declined(question, doubt, view, sql, checks)
     rows = tuple(result.rows())
-    if len(rows) > 1 and _wants_one_number(question, plan):
+    if len(rows) > 1 and wants_one_number(question, plan):
         why = "the question asks for one number, and what was understood gives several rows"
         return Declined(question, why, view, sql, checks)
     if repeats := repetition(plan, rows):
@@ -290,23 +283,6 @@ def answer(
     )
 
 
-def _measures_another(question: str, plan: Plan, known: Known) -> str:
-    """`The most units` is no cost, though `unit_cost` begins with the word: what a name only qualifies is not what it
-    measures."""
-    said = {stem(word.lower()) for word in MEASURED.findall(question)}
-    measures = [output for output in (*plan.outputs, plan.order) if output is not None and output.column is not None]
-    for output in measures:
-        column = known.columns[output.column or ""]
-        words = [stem(word) for word in name_words(column.name)]
-        if is_number(column) and len(words) > 1 and said & set(words[:-1]) and words[-1] not in said_words(question):
-            return f"the question measures something else than {column.name}"
-    return ""
-
-
-def said_words(question: str) -> set[str]:
-    return {stem(word) for word in re.findall(r"\w+", question.lower())}
-
-
 def _ruled(router: Router) -> str:
     """Why no figure can be trusted here: documents say what never counts, and only who can read may apply that."""
     for rule in router.objects.knowledge.rules:
@@ -314,11 +290,6 @@ def _ruled(router: Router) -> str:
             said = " ".join(rule.text.split())
             return f"the documents have rules for every figure, which only a model can apply: {said[:160]}"
     return ""
-
-
-def _wants_one_number(question: str, plan: Plan) -> bool:
-    """`What is the total refund?`, where nothing is asked per group."""
-    return not plan.groups and ONE_NUMBER.match(question.strip()) is not None
 
 
 def _shape(plan: Plan, result: Result) -> PinnedShape:
@@ -345,7 +316,8 @@ def _doubt(plan: Plan, checks: tuple[CheckResult, ...], result: Result) -> str:
     if result.truncated:
         return "the result has more rows than the limits let through"
     rows = result.rows()
-    if not rows or all(cell is None for row in rows for cell in row):
+    nothing = rows == [(0,)] and bool(plan.filters)  # None of them, or not what was meant: a count cannot tell.
+    if not rows or nothing or all(cell is None for row in rows for cell in row):
         return "the statement finds nothing, which may as well be a misreading"
     # A column of a table's rows may repeat: the question asked for the column, not for its different values.
     rows_listed = (

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from coset.answering.offline.catalogue import Known, is_number, name_words
-from coset.answering.offline.lexicon import COUNT_WORDS
+from coset.answering.offline.lexicon import COUNT_WORDS, QUANTITIES
 from coset.answering.offline.parse_conditions import Asked, Slots
 from coset.answering.offline.plan import AnyOf, Condition, Filter, Linked, NotSure, Output, Plan
 from coset.answering.offline.resolve_names import Conditions, Doubt, Placed
 from coset.answering.offline.tokenize import Chunk
+from coset.readings.words import singular
+from coset.routing.anchors.spelling import normalised
 from coset.routing.objects.facts import ColumnFacts
 
 
@@ -68,8 +70,13 @@ class Listing(Conditions):
         if asked.noun.kind != "table":
             return self._column(asked.noun, near)
         table = self._table(asked.noun)
+        if asked.function:
+            if any(named.how == "role" for named in self._candidates(asked.noun)):
+                raise NotSure(f"it is not clear which measure of '{asked.noun.text}' is meant")
+            self.doubts.append("measure of a table")
+            return self._measure(table)
         name = self.known.name_of(table)
-        if name is None or asked.function:
+        if name is None:
             raise NotSure(f"it is not clear by which column '{asked.noun.text}' are to be listed")
         self._say(asked.noun, f"{table}, listed by {name.name}")
         return name
@@ -104,6 +111,8 @@ class Listing(Conditions):
 
     def _listed(self, context: Sequence[Chunk]) -> Plan:
         """Entities of a table, by their name."""
+        if not context:
+            raise NotSure("it is not clear what is to be listed")
         table = self._table(context[0])
         if self.slots.everything and len(context) == 1:
             self._say(context[0], f"{table}, with all columns")
@@ -127,7 +136,7 @@ class Listing(Conditions):
             if counted.distinct and not self.known.tables[table].duplicates_key:
                 self.doubts.append("different rows")
             return Plan(table, (Output(None, "count"),), entities=True)
-        if (total := self._counter(counted)) is not None:
+        if (total := self._counter(counted) or self._quantity(counted)) is not None:
             return Plan(total.table, (Output(total.reference, "sum"),))
         if not counted.distinct:
             raise NotSure(f"'{counted.noun.text}' is a column: count its values once each, or the rows that have one?")
@@ -145,6 +154,24 @@ class Listing(Conditions):
         column = self._column(counted.noun, [*self.slots.context, *self.slots.each])
         self.doubts.append("counts added up")
         return column if is_number(column) else None
+
+    def _quantity(self, counted: Asked) -> ColumnFacts | None:
+        """A column that says of each row how many of them there are (`units`, `seats`): those are added up too."""
+        words = tuple(normalised(counted.noun.text).split())
+        if counted.noun.kind != "column" or counted.distinct or not words or singular(words[-1]) == words[-1]:
+            return None
+        exact = [self.known.columns[n.reference] for n in self._candidates(counted.noun) if n.quality >= 0.95]
+        if not exact or any(tuple(name_words(each.name)) != words or not is_number(each) for each in exact):
+            return None
+        if (
+            self.known.plays_a_role(words)
+            and words not in QUANTITIES
+            and not (self.slots.context or self.slots.restrictions)
+        ):
+            raise NotSure(f"it is not clear whose '{counted.noun.text}' are meant")
+        column = self._column(counted.noun, [*self.slots.context, *self.slots.each])
+        self.doubts.append("counts added up")
+        return column
 
     def _orders_by_counter(self) -> bool:
         """`by the number of sales`, where sales are a number themselves: then it is that number."""
@@ -193,6 +220,7 @@ class Grouping(Listing):
         order = slots.order
         aggregates = [each for each in slots.asked if each.function]
         plain = [each for each in slots.asked if not each.function]
+        self._add_up_of_partners()
         if order is not None and order.function is None and not slots.each:
             return self._by_column(plain)
         measured = order if order is not None and order.function else aggregates[0] if aggregates else None
@@ -209,7 +237,7 @@ class Grouping(Listing):
             table = self._table(measured.noun)
             if self._counts_a_table(measured.noun):
                 self.doubts.append("counter or count")
-            column = self._measure(table) if measured.function == "sum" else None
+            column = self._measure(table) if measured.function != "count" else None
             outputs.append(Output(column.reference if column else None, measured.function))
             for each in () if shown or measured is order else aggregates[1:]:
                 more = self._column(each.noun, [measured.noun], table)
@@ -227,6 +255,22 @@ class Grouping(Listing):
         if measured.function == "count" and measured.noun.kind == "column" and measured is not order:
             raise NotSure("counting a column per group is not understood")
         return self._per_group(table, outputs, plain, ordered=measured is order, shown=shown)
+
+    def _add_up_of_partners(self) -> None:
+        """`Which product sold the most units`, where units stand with each of its sales: they are added up."""
+        slots, order = self.slots, self.slots.order
+        if order is None or order.function or not slots.order_by_links or order.noun.kind != "column":
+            return
+        tables = [chunk for chunk in slots.context if chunk.kind == "table"]
+        words = tuple(normalised(order.noun.text).split())
+        columns = {self.known.columns[n.reference].reference: n for n in order.noun.named if n.quality >= 0.95}
+        if len(tables) != 1 or len(columns) != 1 or slots.asked or singular(words[-1]) == words[-1]:
+            return
+        (column,) = (self.known.columns[each] for each in columns)
+        of = self._table(tables[0])
+        way = self.known.ways(column.table).get(of)
+        if is_number(column) and column.table != of and way is not None and way.to_one:
+            order.function = "sum"
 
     def _same_measure(self, one: Asked, other: Asked | None) -> bool:
         """Whether a number that is shown is the one that orders."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from coset.answering.offline.catalogue import Known, Named, is_number, name_words
 from coset.answering.offline.compile import holds_numbers, holds_years
-from coset.answering.offline.lexicon import DATE_WORDS
+from coset.answering.offline.lexicon import AMOUNTS, CODE_WORDS, DATE_WORDS
 from coset.answering.offline.parse_conditions import Link, Restriction, Slots
 from coset.answering.offline.plan import AnyOf, Comparison, Condition, Filter, Linked, NotSure, Output, Plan
 from coset.answering.offline.tokenize import Chunk
@@ -22,7 +22,6 @@ from coset.routing.objects.facts import ColumnFacts, TableFacts
 
 Doubt = str
 """What makes an answer less sure, in the words of `certainty`."""
-MEASURES = frozenset(("amount", "price", "cost", "revenue", "total"))
 
 
 class Names:
@@ -178,13 +177,14 @@ class Names:
         raise NotSure("the columns asked for stand in tables that no sure join connects row by row")
 
     def _measure(self, table: str) -> ColumnFacts:
+        """The one amount that a row of the table has; of several none is meant by the table's name."""
         found = [
             column
             for column in self.known.columns_of(table)
-            if "attribute" in column.roles
-            and (column.roles["attribute"].identity in MEASURES or "total" in column.name.lower().split("_"))
-            and is_number(column)
+            if column.kind == "column" and is_number(column) and column != self.known.key_of(table)
+            if name_words(column.name)[-1] not in CODE_WORDS
         ]
+        found = [column for column in found if len(found) == 1 and AMOUNTS & set(name_words(column.name))]
         if len(found) != 1:
             raise NotSure(f"it is not clear which measure of {table} is meant")
         return found[0]
@@ -203,6 +203,10 @@ class Names:
                 column = self.known.columns[output.column]
                 if not holds_numbers(column) or self.known.key_of(column.table) == column:
                     raise NotSure(f"'{column.name}' holds no numbers to add up")
+            if output.column and output.function in ("max", "min"):
+                column = self.known.columns[output.column]
+                if not self._is_ordered(column):
+                    raise NotSure(f"'{column.name}' has no largest or smallest value")
 
     def _is(self, chunk: Chunk, table: str) -> bool:
         best = self._candidates(chunk)

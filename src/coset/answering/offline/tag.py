@@ -159,6 +159,9 @@ class _Reader(Words):
         if len(word.normal) < LEAST_RESPELT or word.is_capital or word.normal in self.respelt:
             return None
         self.respelt.add(word.normal)
+        lexicon = self.known.names["table"].lexicon
+        if any(lexicon.meaning(kind, (singular(word.normal),)) for kind in ("entity", "attribute")):
+            return None  # A word that means something is no slip of another.
         known = {*self.known.names["table"].words, *self.known.names["column"].words, *FILLERS, *ASKED}
         near = [each for each in sorted(known) if OSA.distance(word.normal, each, score_cutoff=1) <= 1]
         near = [each for each in near if each[0] == word.normal[0] and singular(each) != singular(word.normal)]
