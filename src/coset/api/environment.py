@@ -457,6 +457,18 @@ class Environment:
         """
         return corrections.revoke(self.workspace, number)
 
+    def join(
+        self, left: str, right: str, expression: str | None = None, *, rejected: bool = False
+    ) -> dict[str, Any] | None:
+        """Say that two columns join, by an equality in SQL where the usual ways of writing keys do not do, or with
+        `rejected` that they do not. It is tested at once: the join with its match rates, or None.
+
+        >>> environment.join("shop.orders.buyer", "crm.customers.id")["left_match"]
+        """
+        from coset.use_cases.relations import declare_join
+
+        return declare_join(self.workspace, left, right, expression, rejected=rejected)
+
     def declare(self, *entries: Correction) -> None:
         """Add entries to `coset.corrections.yaml`: readings, joins (also rejected ones), copies, code lists, rules.
         Names may be written as in SQL; what stands there already is not written twice. `coset comprehend` heeds them.

@@ -26,13 +26,29 @@ from coset.errors import UserError
 FIRST, LAST = datetime.date(2023, 1, 1), datetime.date(2025, 6, 30)
 CITIES = ("Bergen", "Oslo", "Hamar", "Tromso", "Malmo", "Lund", "Aarhus", "Odense", "Kiel", "Rostock")
 COUNTRY = dict(zip(CITIES, ("NO",) * 4 + ("SE",) * 2 + ("DK",) * 2 + ("DE",) * 2, strict=True))
-WORDS = ("Fjord", "Granit", "Nordlys", "Birk", "Hav", "Elv", "Stein", "Bro", "Skog", "Vik", "Tind", "Sund", "Myr", "Lark")
+WORDS = (
+    "Fjord",
+    "Granit",
+    "Nordlys",
+    "Birk",
+    "Hav",
+    "Elv",
+    "Stein",
+    "Bro",
+    "Skog",
+    "Vik",
+    "Tind",
+    "Sund",
+    "Myr",
+    "Lark",
+)
 TRADES = ("Bygg", "Anlegg", "Tunnel", "Havn", "Betong", "Montage", "Tiefbau", "Energi", "Vei", "Park")
 FORMS = {"NO": "AS", "SE": "AB", "DK": "ApS", "DE": "GmbH"}
 GIVEN = ("Ida", "Jonas", "Mette", "Lars", "Greta", "Henrik", "Sofie", "Nils", "Astrid", "Karl", "Maja", "Olav")
 FAMILY = ("Berg", "Dahl", "Holm", "Lund", "Moen", "Nygaard", "Solberg", "Strand", "Vang", "Winther")
 TYPES = (
-    ("MB08", "Mini excavator 0.8 t", "excavator", 800, 9000), ("MB18", "Mini excavator 1.8 t", "excavator", 1800, 13500),
+    ("MB08", "Mini excavator 0.8 t", "excavator", 800, 9000),
+    ("MB18", "Mini excavator 1.8 t", "excavator", 1800, 13500),
     ("KB14", "Crawler excavator 14 t", "excavator", 14000, 41000), ("RL30", "Wheel loader 3 t", "loader", 3000, 22000),
     ("TS12", "Scissor lift 12 m", "platform", 2900, 11500), ("GT20", "Boom lift 20 m", "platform", 9800, 24500),
     ("SG60", "Generator 60 kVA", "power", 1300, 7800), ("WP10", "Roller 10 t", "compaction", 10000, 29000),
@@ -50,7 +66,8 @@ CODES = (
     ("KDGRP", "G3", "D", "Veranstalter", None), ("KDGRP", "G3", "E", "Event organiser", None),
     ("KDGRP", "TX", "D", "Testkunde", None), ("KDGRP", "TX", "E", "Test customer", None),
     ("VTSTA", "A", "E", "Active", None), ("VTSTA", "B", "E", "Ended", None), ("VTSTA", "S", "E", "Cancelled", None),
-    ("RGART", "RE", "E", "Invoice", None), ("RGART", "GU", "E", "Credit note", None), ("RGART", "PF", "E", "Pro forma", None),
+    ("RGART", "RE", "E", "Invoice", None), ("RGART", "GU", "E", "Credit note", None),
+    ("RGART", "PF", "E", "Pro forma", None),
 )  # fmt: skip
 
 REVENUE = """\
@@ -61,8 +78,8 @@ Owner: finance. In force since 1 January 2023.
 ## What counts
 
 Revenue is the net amount (`netto`) of invoices (`rgk`) of type RE, less that of credit notes of type GU. Pro forma
-invoices (type PF) never count. Amounts in `rgk` are in cents. Invoices to test customers (customer group TX) do not count
-as revenue.
+invoices (type PF) never count. Amounts in `rgk` are in cents. Invoices to test customers (customer group TX) do not
+count as revenue.
 
 ## Dates
 
@@ -148,12 +165,19 @@ def make_rental(seed: int = 7) -> Rental:
     """All rows, and questions whose truth follows from them."""
     chance = random.Random(seed)  # noqa: S311 - the same rows for the same seed
     customers = [_customer(chance, number) for number in range(420)]
-    reps = [(number, f"{chance.choice(GIVEN)} {chance.choice(FAMILY)}", chance.choice(CITIES)) for number in range(1, 15)]
+    reps = [
+        (number, f"{chance.choice(GIVEN)} {chance.choice(FAMILY)}", chance.choice(CITIES)) for number in range(1, 15)
+    ]
     depots = [(number, f"Depot {city}", city, COUNTRY[city]) for number, city in enumerate(CITIES, start=1)]
     machines = [_machine(chance, number) for number in range(1, 181)]
     contracts, positions, invoices, payments = _business(chance, customers, machines)
     telematics = [
-        (f"M{machine[0]:04d}", FIRST + datetime.timedelta(days=day), round(chance.uniform(0, 9), 1), chance.randint(0, 80))
+        (
+            f"M{machine[0]:04d}",
+            FIRST + datetime.timedelta(days=day),
+            round(chance.uniform(0, 9), 1),
+            chance.randint(0, 80),
+        )
         for machine in machines
         for day in range(730, 850)
     ]
@@ -193,7 +217,8 @@ def _customer(chance: random.Random, number: int) -> dict[str, Any]:
     name = f"{chance.choice(WORDS)}{chance.choice(WORDS).lower()} {chance.choice(TRADES)} {FORMS[COUNTRY[city]]}"
     is_test = number % 35 == 34
     return {
-        "account": 5000 + number * 3, "erp": f"{100200 + number * 7:010d}", "name": f"Test {number}" if is_test else name,
+        "account": 5000 + number * 3, "erp": f"{100200 + number * 7:010d}",
+        "name": f"Test {number}" if is_test else name,
         "city": city, "country": COUNTRY[city], "test": is_test, "in_crm": chance.random() < 0.93,
         "group": "TX" if is_test else chance.choices(("G1", "G2", "G3"), (6, 3, 2))[0],
         "since": FIRST - datetime.timedelta(days=chance.randint(30, 3000)),
@@ -341,7 +366,9 @@ def _finance(chance: random.Random) -> dict[str, tuple[Sequence[str], list[Row]]
         for currency, base in (("NOK", 0.087), ("SEK", 0.088), ("DKK", 0.134))
     ]
     centres = [(400 + number, f"Depot {city}", number) for number, city in enumerate(CITIES, start=1)]
-    budget = [(centre[0], month.strftime("%Y-%m"), chance.randint(40, 120) * 1000) for centre in centres for month in months]
+    budget = [
+        (centre[0], month.strftime("%Y-%m"), chance.randint(40, 120) * 1000) for centre in centres for month in months
+    ]
     return {
         "fx_rates": (("currency", "month", "eur"), rates),
         "cost_centres": (("cost_centre", "name", "depot"), centres),
@@ -355,9 +382,7 @@ def _known(
 ) -> tuple[Known, ...]:  # fmt: skip
     test = {each["erp"] for each in customers if each["test"]}
     sign = {"RE": 1, "GU": -1, "PF": 0}
-    revenue = sum(
-        sign[row[4]] * row[5] for row in invoices if row[1] not in test and 20240101 <= row[3] <= 20241231
-    )
+    revenue = sum(sign[row[4]] * row[5] for row in invoices if row[1] not in test and 20240101 <= row[3] <= 20241231)
     breakdowns = sum(1 for row in visits if row[5] != "W0")
     country = {each["erp"]: each["country"] for each in customers}
     return (
@@ -423,7 +448,7 @@ def _write_sqlite(file: Path, tables: dict[str, tuple[Sequence[str], list[Row]]]
         for name, (columns, rows) in tables.items():
             connection.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
             places = ", ".join("?" * len(columns))
-            connection.executemany(f"INSERT INTO {name} VALUES ({places})", rows)  # noqa: S608 - names of ours
+            connection.executemany(f"INSERT INTO {name} VALUES ({places})", rows)
     connection.close()
 
 
@@ -434,7 +459,7 @@ def _write_duckdb(file: Path, tables: dict[str, tuple[Sequence[str], list[Row]]]
         for name, (columns, rows) in tables.items():
             frame = pa.table({column: [row[place] for row in rows] for place, column in enumerate(columns)})
             connection.register("frame", frame)
-            connection.execute(f"CREATE TABLE {name} AS FROM frame")  # noqa: S608 - names of ours
+            connection.execute(f"CREATE TABLE {name} AS FROM frame")
             connection.unregister("frame")
 
 
@@ -446,9 +471,11 @@ def _write_file(folder: Path, name: str, columns: Sequence[str], rows: Iterable[
         (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     elif name == "fx_rates":
         import pyarrow as pa
-        import pyarrow.parquet as parquet
+        from pyarrow import parquet
 
-        parquet.write_table(pa.table({c: [row[p] for row in rows] for p, c in enumerate(columns)}), folder / f"{name}.parquet")
+        parquet.write_table(
+            pa.table({c: [row[p] for row in rows] for p, c in enumerate(columns)}), folder / f"{name}.parquet"
+        )
     else:
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")

@@ -135,10 +135,16 @@ def _open(doubts: list[Doubt], said: Corrections) -> list[Doubt]:
     settled = {("join", frozenset({*each.left, *each.right})) for each in said.joins}
     settled |= {("copy", frozenset({each.table})) for each in said.copies}
     settled |= {("code list", frozenset({each.column, each.list})) for each in said.code_lists}
+    surest: dict[tuple[str, str, str], Doubt] = {}
+    for each in doubts:  # A column may have doubts about one list for several of its codes: one is enough to ask about.
+        key = (each.kind, each.about, each.other)
+        if key not in surest or each.confidence > surest[key].confidence:
+            surest[key] = each
     return [
         each
         for each in doubts
-        if (each.kind, frozenset({each.about} if each.kind == "copy" else {each.about, each.other})) not in settled
+        if each is surest[each.kind, each.about, each.other]
+        and (each.kind, frozenset({each.about} if each.kind == "copy" else {each.about, each.other})) not in settled
     ]
 
 

@@ -165,6 +165,11 @@ class View:
         return tuple(table.sql_name for table in self.evidence.tables)
 
     @property
+    def likeliest(self) -> tuple[str, ...]:
+        """The same tables, the likeliest first."""
+        return tuple(table.sql_name for table in sorted(self.evidence.tables, key=lambda table: -table.score))
+
+    @property
     def references(self) -> frozenset[str]:
         return self.evidence.references
 

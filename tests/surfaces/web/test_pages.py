@@ -338,6 +338,22 @@ def test_a_doubt_is_settled_with_one_button_and_taken_back(own_company: Path):
         assert "beacon/orders is: web order" in get(client, "/review")
 
 
+def test_a_missing_join_is_tested_at_once_and_a_wrong_name_keeps_what_was_written(own_company: Path):
+    with open_client(own_company) as client:
+        token = form_of(get(client, "/relations"))
+        join = {"left": "beacon.orders.buyer_id", "right": "atlas.customers.customr_id"}
+        wrong = client.post("/relations", data={**token, **join})
+        assert (
+            wrong.status_code == 400 and "customer_id" in wrong.text and 'value="beacon.orders.buyer_id"' in wrong.text
+        )
+        kept = client.post("/relations", data={**token, **join, "right": "atlas.customers.customer_id"})
+        assert kept.status_code == 303 and token["form_token"] not in kept.headers["location"]
+        page = client.get(kept.headers["location"]).text
+        assert "of the rows on the left find a partner" in page and "accepted" in page
+        assert "joins atlas/main/customers.customer_id" in get(client, "/review")
+        assert client.post("/relations", data=join).status_code == 403, "a form of another page"
+
+
 def test_a_statement_runs_on_its_page_and_its_rows_can_be_taken_away(client: TestClient):
     token = form_of(get(client, "/sql", statement="SELECT 1"))
     statement = "SELECT count(*) AS n FROM beacon.articles"

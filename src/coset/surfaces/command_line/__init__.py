@@ -30,7 +30,7 @@ COMMANDS = {
     "teach": ("meanings", "Say which role a table or column plays, or does not; look-alikes follow."),
     "labelers": ("meanings", "Who speaks for and against roles, how often, and how far each is trusted."),
     "map": ("looking", "Draw the environment's columns and prototypes as a picture."),
-    "diagnostics": ("looking", "The dirt that was seen, and the expressions that clean it."),
+    "diagnostics": ("looking", "What is wrong with values, and the expressions that clean it."),
     "note": ("meanings", "Say something about a table or column that wins over what was inferred."),
     "view": ("looking", "What a question gets to see of the environment, within a budget of tokens."),
     "recover": ("looking", "Evidence that a view left out, by its reference or by words."),

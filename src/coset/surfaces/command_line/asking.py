@@ -157,15 +157,13 @@ def ask_user(question: str, choices: tuple[str, ...]) -> str:
 
 
 def _show_declined(answer: Answer) -> None:
-    """Why there is no answer, what the question touches, and how to go on."""
-    from coset.answering.models.choices import HOW_TO_SET
-
+    """Why there is no answer, where it most likely lies, and how to go on."""
     click.echo(f"not sure: {cell(answer.stopped, 600)}", err=True)
-    if answer.view is not None and answer.view.tables:
-        shown = ", ".join(answer.view.tables[:TABLES]) + (", ..." if len(answer.view.tables) > TABLES else "")
-        click.echo(f"it touches {cell(shown, 400)}; to see the evidence: coset view {shlex.quote(answer.question)}",
-                   err=True)  # fmt: skip
-    click.echo(HOW_TO_SET, err=True)
+    if answer.view is not None and answer.view.matched:
+        likely = ", ".join(answer.view.likeliest[:TABLES])
+        click.echo(f"most likely it lies in {cell(likely, 400)}", err=True)
+    click.echo(f"to see the evidence: coset view {shlex.quote(answer.question)}", err=True)
+    click.echo("a language model can answer more: coset ask --model ... (coset ask --help says which)", err=True)
 
 
 def _show(answer: Answer, quiet: bool) -> None:

@@ -19,7 +19,7 @@ from coset.state.listings import quality_of
 from coset.state.read_model import ReadModel
 from coset.state.relations import RelationRow
 from coset.state.tables import TableRow
-from coset.surfaces.command_line.output import cell, opened, reporting, waiting
+from coset.surfaces.command_line.output import cell, join_kind, opened, reporting, waiting
 from coset.use_cases.results import Answer
 
 if TYPE_CHECKING:
@@ -104,12 +104,12 @@ def show_joins(state: EvidenceState) -> None:
 
 def _join(row: RelationRow) -> tuple[str, ...]:
     left, right = (_short(", ".join(columns)) for columns in (row.left_columns, row.right_columns))
-    return left, "=", right, row.kind.replace("_", " "), f"{row.left_match:>4.0%} match", row.cardinality
+    return left, "=", right, join_kind(row.kind), f"{row.left_match:>4.0%} match", row.cardinality
 
 
 def show_dirt(state: EvidenceState) -> None:
     rows = quality_of(state)
-    _heading("Dirt", "the expressions that clean it: coset diagnostics")
+    _heading("Quality", "the expressions that clean it: coset diagnostics")
     _grid([(_short(row["reference"]), row["kind"].replace("_", " "), row["detail"]) for row in rows], lines=2)
 
 
@@ -184,12 +184,18 @@ def show_next(folder: Path) -> None:
 @click.option("--seed", type=click.IntRange(0), default=7, show_default=True, help="Another seed is another company.")
 @click.option("--small", is_flag=True, help="The short form: a quarter of the customers and rows.")
 @click.option("--only-data", is_flag=True, help="Make the folder with its coset.yaml, and stop there.")
-def demo_command(folder: Path, seed: int, small: bool, only_data: bool) -> None:
+@click.option(
+    "--rental", is_flag=True, help="Another company: 28 tables in five systems, as one meets them. Data only."
+)
+def demo_command(folder: Path, seed: int, small: bool, only_data: bool, rental: bool) -> None:
     """Make a small company in FOLDER (coset-demo if not named), comprehend it, and answer five questions about it.
 
     Two departments sell two products and keep their customers in two engines under two names; a help desk and an
     office with code tables serve both. All of it is made up on the spot from the seed: nothing is downloaded, no server
     and no key is needed. FOLDER must be new or empty, or an earlier demo of the same company.
+
+    With --rental it makes a machine rental instead, and stops there: a PostgreSQL dump, a ledger with short German
+    names, backups, an outdated code list and a handbook whose rules decide figures. The tutorial uses it.
 
     Exit code 1 when an answer is not what the company was made with.
     """
@@ -197,6 +203,9 @@ def demo_command(folder: Path, seed: int, small: bool, only_data: bool) -> None:
     from coset.demo.folder import can_read_dumps, check_folder, which_company
     from coset.demo.questions import ask_questions, comprehend_demo
 
+    if rental:
+        _make_rental(folder, seed)
+        return
     check_folder(folder, which_company(seed, small))
     started = time.monotonic()
     with waiting("making the company"):
@@ -230,6 +239,15 @@ def demo_command(folder: Path, seed: int, small: bool, only_data: bool) -> None:
     show_next(folder)
     if wrong:
         raise CosetError(f"{len(wrong)} of the demo's answers are not right for seed {seed}: {' '.join(wrong)}")
+
+
+def _make_rental(folder: Path, seed: int) -> None:
+    from coset.demo.rental import write_rental
+
+    tables = write_rental(folder, seed).tables
+    rows = sum(len(rows) for system in tables.values() for _, rows in system.values())
+    title(f"A machine rental in {cell(str(folder), 200)}: {sum(map(len, tables.values()))} tables, {rows:,} rows")
+    click.echo(f"Next: cd {cell(str(folder), 200)} && coset comprehend && coset ui")
 
 
 def _since(started: float) -> str:

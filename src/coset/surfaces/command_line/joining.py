@@ -12,6 +12,7 @@ from coset.surfaces.command_line.output import (
     cell,
     csv_option,
     environment_option,
+    join_kind,
     json_option,
     opened,
     print_json,
@@ -45,7 +46,7 @@ def relations_command(
         ("from", "to", "how", "matched", "", "sure"),
         [
             (
-                ", ".join(row["left_columns"]), ", ".join(row["right_columns"]), row["kind"],
+                ", ".join(row["left_columns"]), ", ".join(row["right_columns"]), join_kind(row["kind"]),
                 f"{row['left_match']:.0%} / {row['right_match']:.0%}", row["cardinality"], f"{row['confidence']:.2f}",
             )
             for row in rows
@@ -196,11 +197,10 @@ def _show_entities(found: list, as_json: bool, as_csv: bool) -> None:  # type: i
     show_list(
         ("entity", "tables", "records", "things", "in several records", "left apart"),
         [
-            (each.entity, ", ".join(each.tables), f"{each.records:,}", f"{each.clusters:,}", f"{each.linked:,}",
-             f"{each.near_misses:,}")
+            (each.entity, ", ".join(each.tables), each.records, each.clusters, each.linked, each.near_misses)
             for each in found
         ],
-        as_csv=as_csv,
+        right=("records", "things", "in several records", "left apart"), as_csv=as_csv,
     )  # fmt: skip
     for problem in dict.fromkeys(each.problem for each in found if each.problem):
         click.echo(cell(problem, 1000), err=True)

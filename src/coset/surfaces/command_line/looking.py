@@ -20,6 +20,9 @@ from coset.surfaces.command_line.output import (
     waiting,
 )
 
+BOOKKEEPING = {"id", "shape", "token", "digest", "seconds"}
+"""What only coset needs to know of a table; --json has it too."""
+
 
 @click.command(name="view")
 @click.argument("question")
@@ -112,6 +115,8 @@ def show_command(name: str, environment_path: str | None, as_json: bool) -> None
     for section, content in known.items():
         if section in {"reference", "kind"} or content in (None, [], {}):
             continue
+        if isinstance(content, dict):
+            content = {name: value for name, value in content.items() if name not in BOOKKEEPING}
         click.echo(f"\n{section}")
         for line in _lines(content):
             click.echo(f"  {line}")
@@ -152,8 +157,8 @@ def _one_line(item: Any) -> str:
 def diagnostics_command(
     name: str | None, kind: str | None, as_csv: bool, environment_path: str | None, as_json: bool
 ) -> None:
-    """List the dirt that was seen and changes answers: null tokens, mixed date formats, stray characters, rows that are
-    one entity. With the NAME of a source, table or column, only what lies there."""
+    """List what is wrong with values and would change answers: null tokens, mixed date formats, stray characters, rows
+    that are one entity. With the NAME of a source, table or column, only what lies there."""
     with opened(environment_path) as environment:
         rows = environment.diagnostics(name, kind=kind)
     if as_json:

@@ -7,7 +7,15 @@ from pathlib import Path
 import click
 
 from coset.errors import UserError
-from coset.surfaces.command_line.output import cell, console, environment_option, json_option, opened, print_json
+from coset.surfaces.command_line.output import (
+    cell,
+    csv_option,
+    environment_option,
+    json_option,
+    opened,
+    print_json,
+    show_list,
+)
 
 
 @click.command(name="readings")
@@ -19,6 +27,7 @@ from coset.surfaces.command_line.output import cell, console, environment_option
 @click.option(
     "--import", "import_from", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Take a file over."
 )
+@csv_option
 @environment_option
 @json_option
 def readings_command(
@@ -28,6 +37,7 @@ def readings_command(
     every: bool,
     export_to: str | None,
     import_from: str | None,
+    as_csv: bool,
     environment_path: str | None,
     as_json: bool,
 ) -> None:
@@ -66,9 +76,17 @@ def readings_command(
             }
         )  # fmt: skip
     else:
-        for each in found:
-            said = f"{each.name}: {each.meaning}" if each.meaning else each.name
-            click.echo(f"{cell(each.reference, 200)}  {cell(said, 300)}  ({each.reader} {each.confidence:.2f})")
+        show_list(
+            ("of", "what it is", "who says so", "sure"),
+            [
+                (
+                    each.reference, f"{each.name}: {each.meaning}" if each.meaning else each.name, each.reader,
+                    f"{each.confidence:.2f}",
+                )
+                for each in found
+            ],
+            as_csv=as_csv,
+        )  # fmt: skip
 
 
 @click.command(name="note")
@@ -76,6 +94,7 @@ def readings_command(
 @click.argument("text", required=False)
 @click.option("--list", "list_them", is_flag=True, help="List all notes.")
 @click.option("--remove", type=int, metavar="NUMBER", help="Remove one note.")
+@csv_option
 @environment_option
 @json_option
 def note_command(
@@ -83,6 +102,7 @@ def note_command(
     text: str | None,
     list_them: bool,
     remove: int | None,
+    as_csv: bool,
     environment_path: str | None,
     as_json: bool,
 ) -> None:
@@ -101,8 +121,10 @@ def note_command(
     if as_json:
         print_json({"notes": [{"number": note.number, "about": note.about, "text": note.text} for note in notes]})
     elif list_them:
-        for note in notes:
-            click.echo(f"{note.number}  {cell(note.about, 400)}: {cell(note.text, 500)}")
+        show_list(
+            ("number", "about", "note"), [(each.number, each.about, each.text) for each in notes], right=("number",),
+            as_csv=as_csv,
+        )  # fmt: skip
     else:
         click.echo("removed" if remove is not None else "noted")
 
@@ -111,14 +133,15 @@ def note_command(
 @click.argument("role", required=False)
 @click.option("--all", "whole_inventory", is_flag=True, help="List the inventory itself, with the meaning of each id.")
 @click.option("--limit", type=click.IntRange(1), default=40, show_default=True, help="The most roles to list.")
+@csv_option
 @environment_option
 @json_option
 def identities_command(
-    role: str | None, whole_inventory: bool, limit: int, environment_path: str | None, as_json: bool
+    role: str | None, whole_inventory: bool, limit: int, as_csv: bool, environment_path: str | None, as_json: bool
 ) -> None:
-    """List the roles that columns of this environment play, those that span several sources first: each with its
-    fiber (the columns assigned to it) and its strongest competitors. With a ROLE such as customer.identifier, its
-    whole fiber."""
+    """List the roles that columns of this environment play, those that span several sources first: each with the
+    columns that play it (its fiber) and the roles that come next (its competitors). With a ROLE such as
+    customer.identifier, all of its columns."""
     from coset.identities.inventory import COORDINATES, load_inventory
     from coset.use_cases.evidence import realised
 
@@ -134,36 +157,38 @@ def identities_command(
         if as_json:
             print_json({"inventory": listed})
         else:
-            for item in listed:
-                click.echo(f"{item['coordinate']:9}  {item['id']:16}  {cell(item['meaning'], 110)}")
+            show_list(
+                ("coordinate", "id", "meaning"),
+                [(item["coordinate"], item["id"], item["meaning"]) for item in listed], as_csv=as_csv,
+            )  # fmt: skip
         return
-    shown = found if role else found[:limit]
+    shown = found if role or as_csv else found[:limit]
     if as_json:
         print_json({"identities": shown, "left_out": len(found) - len(shown)})
         return
-    from rich.markup import escape
-    from rich.table import Table as Grid
-
-    grid = Grid(box=None, pad_edge=False, header_style="bold")
-    for title in ("role", "columns", "sources", "membership", "fiber", "competitors"):
-        grid.add_column(title, overflow="fold")
+    most = len(found) and max(len(row["fiber"]) for row in found) if role or as_csv else 3
+    rows = []
     for row in shown:
-        fiber = row["fiber"] if role else row["fiber"][:3]
-        more = f" and {len(row['fiber']) - len(fiber)} more" if len(row["fiber"]) > len(fiber) else ""
-        grid.add_row(
-            row["role"], str(row["objects"]), str(row["sources"]), f"{row['membership']:.2f}",
-            escape(cell(", ".join(fiber), 2000 if role else 160)) + more,
-            f"{row['entity_competitor']}, {row['attribute_competitor']}",
+        more = f" and {len(row['fiber']) - most} more" if len(row["fiber"]) > most else ""
+        rows.append(
+            (
+                row["role"], row["objects"], row["sources"], f"{row['membership']:.2f}",
+                ", ".join(row["fiber"][:most]) + more, f"{row['entity_competitor']}, {row['attribute_competitor']}",
+            )
         )  # fmt: skip
-    console().print(grid)
+    show_list(
+        ("role", "columns", "sources", "membership", "played by", "next"), rows, right=("columns", "sources"),
+        as_csv=as_csv,
+    )  # fmt: skip
     if len(found) > len(shown):
-        click.echo(f"{len(found) - len(shown)} more roles: --limit, or --json")
+        click.echo(f"{len(found) - len(shown)} more roles: --limit, --csv or --json")
 
 
 @click.command(name="labelers")
+@csv_option
 @environment_option
 @json_option
-def labelers_command(environment_path: str | None, as_json: bool) -> None:
+def labelers_command(as_csv: bool, environment_path: str | None, as_json: bool) -> None:
     """Per labeler over this environment: coverage (share of objects it speaks of), overlap (another speaks too),
     conflict (another contradicts it), and the accuracy that the label model learned for it."""
     from coset.environment.configuration import load_environment
@@ -188,22 +213,17 @@ def labelers_command(environment_path: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"labelers": rows})
         return
-    from rich.table import Table as Grid
-
-    grid = Grid(box=None, pad_edge=False, header_style="bold")
-    for title in ("labeler", "coordinate", "says", "coverage", "overlap", "conflict", "accuracy", "looks at"):
-        grid.add_column(title, overflow="fold")
-    for row in rows:
-        shares = [f"{row[name]:.1%}" for name in ("coverage", "overlap", "conflict")]
-        grid.add_row(
-            str(row["labeler"]),
-            str(row["coordinate"]),
-            str(row["says"]),
-            *shares,
-            f"{row['accuracy']:.2f}",
-            str(row["looks at"]),
-        )
-    console().print(grid)
+    show_list(
+        ("labeler", "coordinate", "says", "coverage", "overlap", "conflict", "accuracy", "looks at"),
+        [
+            (
+                row["labeler"], row["coordinate"], row["says"], f"{row['coverage']:.1%}", f"{row['overlap']:.1%}",
+                f"{row['conflict']:.1%}", f"{row['accuracy']:.2f}", row["looks at"],
+            )
+            for row in rows
+        ],
+        right=("coverage", "overlap", "conflict", "accuracy"), as_csv=as_csv,
+    )  # fmt: skip
 
 
 @click.command(name="teach")
@@ -212,6 +232,7 @@ def labelers_command(environment_path: str | None, as_json: bool) -> None:
 @click.option("--not", "negative", is_flag=True, help="The object is not this.")
 @click.option("--list", "list_them", is_flag=True, help="List what was taught.")
 @click.option("--revoke", type=int, metavar="NUMBER", help="Take one statement back.")
+@csv_option
 @environment_option
 @json_option
 def teach_command(
@@ -220,6 +241,7 @@ def teach_command(
     negative: bool,
     list_them: bool,
     revoke: int | None,
+    as_csv: bool,
     environment_path: str | None,
     as_json: bool,
 ) -> None:
@@ -245,8 +267,11 @@ def teach_command(
         print_json({"statements": statements, "changes": teaching.changes if teaching else ()})
         return
     if teaching is None:
-        for said in statements:
-            click.echo(f"{said.number}  {said.reference} {'is' if said.supports else 'is not'} {said.identity}")
+        show_list(
+            ("number", "about", "", "role"),
+            [(said.number, said.reference, "is" if said.supports else "is not", said.identity) for said in statements],
+            right=("number",), as_csv=as_csv,
+        )  # fmt: skip
         return
     click.echo("taken back" if revoke is not None else "taught")
     for change in teaching.changes:

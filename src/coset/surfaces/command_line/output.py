@@ -103,6 +103,11 @@ def cell(value: Any, width: int = 80) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def join_kind(kind: str) -> str:
+    """How two columns were made to fit, in words."""
+    return "as stored" if kind == "identity" else kind.replace("_", " ")
+
+
 def size(count: int | None) -> str:
     """Bytes in the unit a person would use."""
     if count is None:
@@ -132,8 +137,9 @@ def opened(path: str | None, limits: WorkerLimits | None = None) -> Iterator[Env
 
 
 def show_list(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[str] = (), as_csv: bool = False
-) -> None:
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[str] = (), as_csv: bool = False,
+    longest: int = LONGEST_CELL,
+) -> None:  # fmt: skip
     """Rows of a listing: a table for people, or CSV with whole values."""
     if as_csv:
         print_csv(columns, rows)
@@ -145,7 +151,7 @@ def show_list(
     for name in columns:
         grid.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        grid.add_row(*["" if value is None else escape(cell(value, LONGEST_CELL)) for value in row])
+        grid.add_row(*["" if value is None else escape(cell(value, longest)) for value in row])
     console().print(grid)
 
 

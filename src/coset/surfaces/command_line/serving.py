@@ -57,7 +57,7 @@ def mcp_command(http: bool, host: str, port: int, read_only: bool, environment_p
 @click.option("--open", "open_browser", is_flag=True, help="Open it in a browser.")
 @environment_option
 def ui_command(host: str, port: int, reports: Path | None, open_browser: bool, environment_path: str | None) -> None:
-    """Serve the environment as a web page: overview, map, identities, joins, dirt, questions with their views, runs.
+    """Serve the environment as a web page: overview, map, identities, joins, quality, questions with their views, runs.
 
     Roles can be taught and taken back there. It serves this machine only; beyond it, it asks for the token in
     COSET_UI_TOKEN. It needs no network and ends with Ctrl-C.

@@ -18,7 +18,16 @@ from coset.environment.secrets import REFERENCE, SECRETS_FILE, passwords_of, wit
 from coset.environment.source import NO_TABLE, Table
 from coset.errors import UserError
 from coset.evidence.documents.files import FORMATS, documents_beside, expand, find_documents
-from coset.surfaces.command_line.output import cell, console, environment_option, json_option, print_json, size, waiting
+from coset.surfaces.command_line.output import (
+    cell,
+    csv_option,
+    environment_option,
+    json_option,
+    print_json,
+    show_list,
+    size,
+    waiting,
+)
 
 SHOWN_TABLES = 200
 
@@ -26,11 +35,17 @@ SHOWN_TABLES = 200
 @click.command(name="sources")
 @click.argument("names", nargs=-1, metavar="[SOURCE]...")
 @click.option("--tables", is_flag=True, help="List the tables of every source, not only of those named.")
+@csv_option
 @environment_option
 @json_option
 @click.pass_context
 def sources_command(
-    context: click.Context, names: tuple[str, ...], tables: bool, environment_path: str | None, as_json: bool
+    context: click.Context,
+    names: tuple[str, ...],
+    tables: bool,
+    as_csv: bool,
+    environment_path: str | None,
+    as_json: bool,
 ) -> None:
     """List the sources with their tables, rows and sizes, and what is unreachable and why.
 
@@ -48,12 +63,21 @@ def sources_command(
     catalogue.close()
     if as_json:
         print_json(listings_as_json(catalogue))
+    elif as_csv and (names or tables):
+        found = [(listing, table) for listing in catalogue.listings.values() for table in listing.tables]
+        show_list(
+            ("table", "kind", "rows", "bytes", "columns"),
+            [(f"{listing.name}.{table.qualified_name}", table.kind, table.rows, table.bytes, len(table.columns))
+             for listing, table in found],
+            as_csv=True,
+        )  # fmt: skip
+    elif as_csv:
+        _show_sources(catalogue, as_csv=True)
     else:
         show_listings(catalogue)
         show_documents(catalogue, each=bool(names or tables))
-        for listing in catalogue.listings.values():
-            if names or tables:
-                _show_tables(listing, with_columns=bool(names))
+        for listing in catalogue.listings.values() if names or tables else ():
+            _show_tables(listing, with_columns=bool(names))
     if any(listing.problem for listing in catalogue.listings.values()):
         context.exit(1)
 
@@ -100,30 +124,7 @@ def _table_as_json(table: Table) -> dict[str, object]:
 
 def show_listings(catalogue: Catalogue) -> None:
     """One line a source; problems and passed-over files below, in full."""
-    from rich.markup import escape
-    from rich.table import Table as Grid
-
-    grid = Grid(box=None, pad_edge=False, header_style="bold")
-    for title, side in (
-        ("source", "left"),
-        ("kind", "left"),
-        ("tables", "right"),
-        ("rows", "right"),
-        ("size", "right"),
-        ("", "left"),
-    ):
-        grid.add_column(title, justify=side)  # type: ignore[arg-type]
-    for listing in catalogue.listings.values():
-        if listing.problem:
-            grid.add_row(escape(listing.name), listing.kind, "", "", "", "[red]unreachable[/red]")
-            continue
-        note = "schema only" if listing.schema_only else ""
-        grid.add_row(
-            escape(listing.name), listing.kind, f"{len(listing.tables):,}", _rows(listing.tables),
-            _bytes(listing.tables), note,
-        )  # fmt: skip
-    out = console()
-    out.print(grid)
+    _show_sources(catalogue)
     for listing in catalogue.listings.values():
         if listing.problem:
             click.echo(f"{listing.name} is unreachable: {cell(listing.problem, 600)}")
@@ -131,6 +132,24 @@ def show_listings(catalogue: Catalogue) -> None:
             if reason == NO_TABLE and Path(file).suffix.lower() in FORMATS:
                 continue  # A document: listed as one.
             click.echo(f"{listing.name}: passed over {cell(file)}: {cell(reason, 300)}")
+
+
+def _show_sources(catalogue: Catalogue, *, as_csv: bool = False) -> None:
+    rows: list[tuple[object, ...]] = []
+    for each in catalogue.listings.values():
+        state = "unreachable" if each.problem else "schema only" if each.schema_only else ""
+        if each.problem:
+            rows.append((each.name, each.kind, "", "", "", state))
+        elif as_csv:
+            known = [table.rows for table in each.tables if table.rows is not None]
+            sizes = [table.bytes for table in each.tables if table.bytes is not None]
+            rows.append((each.name, each.kind, len(each.tables), sum(known), sum(sizes) if sizes else None, state))
+        else:
+            rows.append((each.name, each.kind, f"{len(each.tables):,}", _rows(each.tables), _bytes(each.tables), state))
+    show_list(
+        ("source", "kind", "tables", "rows", "bytes" if as_csv else "size", "state" if as_csv else ""), rows,
+        right=("tables", "rows", "size"), as_csv=as_csv,
+    )  # fmt: skip
 
 
 def show_documents(catalogue: Catalogue, *, each: bool = False) -> None:
@@ -152,25 +171,19 @@ def show_documents(catalogue: Catalogue, *, each: bool = False) -> None:
 
 
 def _show_tables(listing: SourceListing, *, with_columns: bool) -> None:
-    from rich.markup import escape
-    from rich.table import Table as Grid
-
     if not listing.tables:
         return
-    grid = Grid(box=None, pad_edge=False, header_style="bold")
-    for title, side in (("table", "left"), ("kind", "left"), ("rows", "right"), ("size", "right"), ("columns", "left")):
-        grid.add_column(title, justify=side, overflow="fold")  # type: ignore[arg-type]
+    rows = []
     for table in listing.tables[:SHOWN_TABLES]:
-        columns = f"{len(table.columns)}"
-        if with_columns:
-            columns = ", ".join(f"{column.name} {column.type}" for column in table.columns)
-        grid.add_row(
-            escape(cell(f"{listing.name}.{table.qualified_name}")), table.kind, _rows((table,)), size(table.bytes),
-            escape(cell(columns, 2000)),
+        columns = ", ".join(f"{column.name} {column.type}" for column in table.columns) if with_columns else ""
+        rows.append(
+            (
+                f"{listing.name}.{table.qualified_name}", table.kind, _rows((table,)), size(table.bytes),
+                columns or f"{len(table.columns)}",
+            )
         )  # fmt: skip
-    out = console()
-    out.print()
-    out.print(grid)
+    click.echo()
+    show_list(("table", "kind", "rows", "size", "columns"), rows, right=("rows", "size"), longest=2_000)
     if len(listing.tables) > SHOWN_TABLES:
         left_out = len(listing.tables) - SHOWN_TABLES
         click.echo(f"... and {left_out:,} more tables of {listing.name}: --json lists them all")

@@ -14,6 +14,7 @@ from itertools import permutations
 from typing import Any
 
 from coset.state.tables import TableRow
+from coset.surfaces.command_line.output import join_kind
 
 WIDTH, GAP, HEAD, LINE, BETWEEN, TOP = 188, 86, 28, 19, 16, 34
 MOST_TABLES, MOST_LINES, TALLEST = 60, 8, 1_100
@@ -204,7 +205,7 @@ def _curve(join: dict[str, Any], boxes: dict[str, Box]) -> Curve:
         half = (finish - begin) / 2
         path = f"M{begin:g} {start:g}C{begin + half:g} {start:g} {finish - half:g} {end:g} {finish:g} {end:g}"
     title = (
-        f"{', '.join(join['left_columns'])} = {', '.join(join['right_columns'])}: {join['kind'].replace('_', ' ')}, "
+        f"{', '.join(join['left_columns'])} = {', '.join(join['right_columns'])}: {join_kind(join['kind'])}, "
         f"{join['left_match']:.0%} and {join['right_match']:.0%} of rows match, {join['cardinality']}"
     )
     return Curve(

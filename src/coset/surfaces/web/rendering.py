@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from coset.surfaces.command_line.output import cell, size
+from coset.surfaces.command_line.output import cell, join_kind, size
 from coset.surfaces.web.site import site_of
 
 LARGEST = 64 * 1024
@@ -142,7 +142,7 @@ def _templates() -> Environment:
     )  # fmt: skip
     environment.filters |= {
         "count": count, "percent": percent, "degree": degree, "radius": radius, "moment": moment, "cell": cell,
-        "size": size, "in_words": in_words, "path_of": path_of,
+        "size": size, "in_words": in_words, "join_kind": join_kind, "path_of": path_of,
     }  # fmt: skip
     environment.globals |= {
         "asset": asset, "object_address": object_address, "question_address": question_address,

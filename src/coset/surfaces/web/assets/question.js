@@ -27,7 +27,7 @@ async function show() {
       for (const row of view.querySelectorAll("[data-reference]"))
         if (before.size && !before.has(row.dataset.reference)) { row.classList.add("come"); come++; }
       const gone = [...before].filter(reference => !now.has(reference)).length;
-      told.textContent = before.size && (come || gone) ? `${come} came, ${gone} went` : "";
+      told.textContent = !before.size ? "" : come || gone ? `${come} came, ${gone} went` : "the same evidence";
       history.replaceState(null, "", address("/question"));
     }
   } catch { view.textContent = "The server does not answer any more."; }

@@ -52,6 +52,7 @@ ROUTES = (
     Route("/refresh/state", overview.state),
     Route("/refresh/stop", overview.stop, methods=["POST"]),
     Route("/relations", relations.relations),
+    Route("/relations", relations.say, methods=["POST"]),
     Route("/links", relations.link_entities),
     Route("/links", relations.link, methods=["POST"]),
     Route("/links/{entity:str}", relations.linked_entity),

@@ -197,4 +197,4 @@ def _evidence(answer: Answer | None) -> list[Stood]:
     tables = sorted(
         answer.view.evidence.tables, key=lambda each: (each.sql_name.lower() not in statements, -each.score)
     )
-    return [Stood(each.reference, each.sql_name, each.description or "") for each in tables[:SHOWN_EVIDENCE]]
+    return [Stood(each.reference, each.sql_name, each.description or each.reading) for each in tables[:SHOWN_EVIDENCE]]

@@ -1,19 +1,21 @@
-"""Joins: a drawing of a table and its neighbours, and the list with expressions and match rates, to accept and reject.
+"""Joins: a drawing of a table and its neighbours, and the list of joins, to accept, reject and add to.
 
-In: the state, and what people said. Out: one page: of few tables all of them are drawn; of many, the one that is looked
-for, or the one that most joins lead to. Also record links: entities whose records live in several tables, and why.
+In: the state, and what people say. Out: one page: of few tables all of them are drawn; of many, the one that is looked
+for, or the one that most joins lead to. What is said of a join is tested on the data and holds at once. Also record
+links: entities whose records live in several tables, and why.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from coset.errors import CosetError
+from coset.errors import CosetError, UserError
 from coset.state.read_model import ReadModel
 from coset.surfaces.web.relation_drawing import MOST_TABLES, draw
 from coset.surfaces.web.rendering import number_in, read_form, render
@@ -23,12 +25,16 @@ from coset.use_cases.evidence import joins, resolved
 
 READABLE = 30
 """So many tables can be read in one drawing."""
-SHOWN_JOINS, SHOWN_RECORDS = 100, 60
+SHOWN_JOINS, SHOWN_RECORDS, SHOWN_COLUMNS = 100, 60, 4_000
 Row = dict[str, Any]
 
 
 def relations(request: Request) -> Response:
-    fields = dict(request.query_params)
+    return _relations_page(request, dict(request.query_params))
+
+
+def _relations_page(request: Request, fields: dict[str, str], problem: str = "") -> Response:
+    """The page; with what was written in the form where that could not be kept."""
     about = fields.get("about", "").strip()
     environment = site_of(request).environment
     reference = resolved(environment.workspace, about) if about else None
@@ -36,6 +42,7 @@ def relations(request: Request) -> Response:
     with environment.reading() as state:
         model = ReadModel(state)
         tables, sources = list(model.tables.values()), sorted(model.sources)
+        columns = sorted(model.columns)[:SHOWN_COLUMNS]
     everything = joins(environment.workspace, None, least)
     rows = joins(environment.workspace, about, least) if about else everything
     focus = _focus(reference, everything, {table.reference for table in tables}, whole=fields.get("all") == "1")
@@ -43,12 +50,48 @@ def relations(request: Request) -> Response:
     rows.sort(key=lambda row: (_source(row["left_table"]) == _source(row["right_table"]), -row["confidence"]))
     first = number_in(fields, "from", 0, 0, len(rows))
     return render(
-        request, "relations.html", rows=rows[first : first + SHOWN_JOINS], total=len(rows), first=first,
+        request, "relations.html", 400 if problem else 200, rows=rows[first : first + SHOWN_JOINS], total=len(rows),
+        first=first,
         following=first + SHOWN_JOINS if first + SHOWN_JOINS < len(rows) else None, drawing=draw(tables, drawn),
         sources=sources, about=about, reference=reference, least=least, focus=focus, said=_said(site_of(request)),
         tables=sorted(table.reference for table in tables), drawn_at_most=MOST_TABLES,
         across=sum(_source(row["left_table"]) != _source(row["right_table"]) for row in rows),
+        columns=columns, problem=problem, fields=fields, kept=_just_said(fields, everything),
+        declined=_declined(site_of(request)),
     )  # fmt: skip
+
+
+async def say(request: Request) -> Response:
+    """Keep that two columns join, or that they do not; tested at once."""
+    fields = await read_form(request)
+    workspace = site_of(request).environment.workspace
+    left, right, rejected = fields.get("left", "").strip(), fields.get("right", "").strip(), "rejected" in fields
+    expression = fields.get("expression", "").strip() or None
+    try:
+        if not left or not right:
+            raise UserError("name both columns")
+        await run_in_threadpool(lambda: links.declare_join(workspace, left, right, expression, rejected=rejected))
+        ends = [resolved(workspace, each) or each for each in (left, right)]
+    except UserError as mistake:
+        return await run_in_threadpool(_relations_page, request, fields, str(mistake))
+    site_of(request).decisions.add(("join", ends[0]))
+    shown = {"about": fields.get("about", ""), "left": ends[0], "right": ends[1], "kept": "no" if rejected else "yes"}
+    return RedirectResponse(f"/relations?{urlencode(shown)}#kept", 303)
+
+
+def _just_said(fields: dict[str, str], rows: list[Row]) -> dict[str, Any] | None:
+    """What a person said last, with the join as it was tested; None where the page was opened otherwise."""
+    if fields.get("kept") not in ("yes", "no"):
+        return None
+    ends = {fields.get("left", ""), fields.get("right", "")}
+    tested = next((row for row in rows if {*row["left_columns"], *row["right_columns"]} == ends), None)
+    return {"ends": sorted(ends), "rejected": fields["kept"] == "no", "join": tested}
+
+
+def _declined(site: Site) -> str:
+    """The question that was last asked, where it got no answer: a join may be what it lacked."""
+    last = site.askings.last()
+    return last.question if last is not None and last.answer is not None and last.answer.is_declined else ""
 
 
 def neighbourhood(rows: list[Row], table: str) -> list[Row]:
