@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["engines.postgresql", "engines.mysql", "engines.mongodb", "engines.s3", "made_once"]
+pytest_plugins = [
+    "engines.postgresql",
+    "engines.mysql",
+    "engines.mongodb",
+    "engines.s3",
+    "engines.clickhouse",
+    "made_once",
+]
 
 # The same examples in every run, and no test that fails because a machine is slow.
 settings.register_profile(

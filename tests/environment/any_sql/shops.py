@@ -37,6 +37,7 @@ def statements(engine: str) -> list[str]:
         "mysql": ("VARCHAR(200)", "DATETIME", "DOUBLE"),
         "sqlite": ("VARCHAR(200)", "TIMESTAMP", "DOUBLE"),
         "duckdb": ("VARCHAR", "TIMESTAMP", "DOUBLE"),
+        "snowflake": ("VARCHAR", "TIMESTAMP_NTZ", "DOUBLE"),
     }[engine]
     quote = "`" if engine == "mysql" else '"'
     made = [
@@ -45,6 +46,23 @@ def statements(engine: str) -> list[str]:
         f"CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER, label {text}, quantity INTEGER, "
         "FOREIGN KEY (customer_id) REFERENCES customers (id))",
     ]
+    return made + _inserts(engine)
+
+
+def clickhouse_statements() -> list[str]:
+    """The same shop in ClickHouse, where only what is said to be may be NULL."""
+    made = [
+        "CREATE TABLE customers (id Int32, code Nullable(String), `full name` Nullable(String), "
+        "balance Nullable(Decimal(10,2)), born Nullable(Date32), seen Nullable(DateTime64(6)), score Nullable(Float64)) "
+        "ENGINE = MergeTree ORDER BY id COMMENT 'who buys'",
+        "CREATE TABLE orders (id Int32, customer_id Int32, label String COMMENT 'what it says', quantity Int32) "
+        "ENGINE = MergeTree ORDER BY id",
+    ]
+    return made + _inserts("clickhouse")
+
+
+def _inserts(engine: str) -> list[str]:
+    made = []
     for table, rows in (("customers", CUSTOMERS), ("orders", ORDERS)):
         values = ", ".join("(" + ", ".join(_literal(value, engine) for value in row) + ")" for row in rows)
         made.append(f"INSERT INTO {table} VALUES {values}")
@@ -55,7 +73,7 @@ def _literal(value: object, engine: str) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, str):
-        value = value.replace("\\", "\\\\") if engine == "mysql" else value
+        value = value.replace("\\", "\\\\") if engine in {"mysql", "clickhouse", "snowflake"} else value
         return "'" + value.replace("'", "''") + "'"
     return repr(value)
 

@@ -40,6 +40,8 @@ class Engine:
     """Statements at the start of each transaction."""
     token: str | None = None
     """A SELECT of one row that differs whenever a table changed; `{schema}` and `{table}` are text literals."""
+    exact_among: bool = True
+    """Whether `IN` takes numbers as exactly as `=` does; where not, it is written as comparisons."""
     own_schemas: frozenset[str] = field(default_factory=frozenset)
     """Schemas that are the engine's and not the user's, lower case."""
 
@@ -84,7 +86,8 @@ ENGINES: dict[str, Engine] = {
         ),
         Engine("bigquery", "bigquery", ALL, "{}", wide_sum=True, own_schemas=_COMMON),
         Engine(
-            "clickhouse", "clickhouse", ALL - TIME, "{}", wide_sum=True,
+            "clickhouse", "clickhouse", ALL - TIME, "{}", wide_sum=True, exact_among=False,
+            wishes=("SET readonly = 2",),  # refused to a user who is read-only already
             token="SELECT sum(rows), sum(bytes_on_disk), max(modification_time), groupArray(name)"  # noqa: S106
             " FROM (SELECT * FROM system.parts WHERE active AND database = {schema} AND table = {table} ORDER BY name)",
             own_schemas=_COMMON | {"system"},

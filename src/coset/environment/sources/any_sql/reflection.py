@@ -159,7 +159,7 @@ def _or_none(ask: Callable[[], _Answer]) -> _Answer | None:
 
     try:
         return ask()
-    except (SQLAlchemyError, NotImplementedError, AttributeError, TypeError, KeyError):
+    except (SQLAlchemyError, NotImplementedError, AttributeError, TypeError, ValueError, LookupError):
         return None
 
 

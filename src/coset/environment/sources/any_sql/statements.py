@@ -54,7 +54,7 @@ def statement(
     def read(name: str) -> sge.Expr:
         return _read(table.column(name), engine)
 
-    asked = replace(scan, where=scan.where and _exact(scan.where, table))
+    asked = replace(scan, where=scan.where and _exact(scan.where, table, engine))
     sql = scan_to_sql(
         asked, relation(table.native_name, schema, catalog), engine.dialect, compared, output=read,
         all_columns=tuple(column.name for column in table.columns),
@@ -140,10 +140,10 @@ def _compared(column: Column, engine: Engine, *, as_double: bool) -> sge.Expr:
     return template
 
 
-def _exact(condition: Condition, table: Table) -> Condition:
+def _exact(condition: Condition, table: Table, engine: Engine) -> Condition:
     """The same condition with values that engines take for what DuckDB takes them for."""
     if isinstance(condition, All | Any):
-        return replace(condition, conditions=tuple(_exact(part, table) for part in condition.conditions))
+        return replace(condition, conditions=tuple(_exact(part, table, engine) for part in condition.conditions))
     if isinstance(condition, Null):
         return condition
     is_double = table.column(condition.column).type == "DOUBLE"
@@ -151,6 +151,9 @@ def _exact(condition: Condition, table: Table) -> Condition:
         values = tuple(_in_utc(value) for value in condition.values if not _is_endless(value))
         if not values:
             return _never(condition.column)
+        if not engine.exact_among and family(table.column(condition.column).type) == "number":
+            each = (Comparison(condition.column, "=", value) for value in values)
+            return _exact(Any(tuple(each)), table, engine)
         as_double = not is_double and any(_has_exponent(value) for value in values)
         return Among(_Double(condition.column) if as_double else condition.column, values)
     if _is_endless(condition.value):
