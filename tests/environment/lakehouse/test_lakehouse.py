@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from coset.environment.locations import recognise
@@ -117,3 +119,57 @@ def test_a_bucket_that_is_not_there_is_one_sentence(s3_options):
     with pytest.raises(SourceUnreachable) as caught:
         opened("delta+s3://no-such-bucket/x", "delta", s3_options).tables()
     assert "\n" not in str(caught.value)
+
+
+def hidden(tmp_path):
+    """Rows of somebody else, beside the folder of the source."""
+    (tmp_path / "elsewhere").mkdir()
+    pq.write_table(pa.table({"id": [1], "name": ["SECRET"]}), tmp_path / "elsewhere" / "hidden.parquet")
+    return tmp_path / "elsewhere" / "hidden.parquet"
+
+
+@pytest.mark.parametrize("how", ["absolute", "../", "%2e%2e/", "file://", "link", "link of the log"])
+def test_a_delta_table_reads_no_file_outside_its_folder(tmp_path, how):
+    file, table = hidden(tmp_path), tmp_path / "lake"
+    delta(str(table), mode="overwrite")
+    pytest.importorskip("deltalake").write_deltalake(
+        str(table), pa.table({"id": [2], "name": ["open"]}), mode="overwrite", schema_mode="overwrite"
+    )
+    log = max((table / "_delta_log").glob("*.json"))
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in (line for line in lines if "add" in line):
+        names = {"absolute": str(file), "file://": f"file://{file}", "../": "../elsewhere/hidden.parquet",
+                 "%2e%2e/": "%2e%2e/elsewhere/hidden.parquet"}  # fmt: skip
+        if how == "link":
+            (table / line["add"]["path"]).unlink()
+            (table / line["add"]["path"]).symlink_to(file)
+        line["add"].update(path=names.get(how, line["add"]["path"]), size=file.stat().st_size, stats=None)
+    log.write_text("\n".join(map(json.dumps, lines)))
+    if how == "link of the log":
+        (table / "_delta_log").rename(tmp_path / "elsewhere" / "_delta_log")
+        (table / "_delta_log").symlink_to(tmp_path / "elsewhere" / "_delta_log")
+    with pytest.raises(SourceUnreachable) as told:
+        source = opened(str(table), "delta")
+        source.read(source.tables()[0]).read_all()
+    assert "SECRET" not in str(told.value) and "\x1b" not in str(told.value)
+
+
+@pytest.mark.parametrize("how", ["folder", "catalog"])
+def test_an_iceberg_table_reads_no_file_outside_its_folder(tmp_path, how):
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql")
+    file = hidden(tmp_path)
+    (tmp_path / "lake").mkdir()
+    uri = f"sqlite:///{tmp_path / 'lake' / 'catalog.db'}"
+    catalog = catalogs.SqlCatalog("x", uri=uri, warehouse=f"file://{tmp_path / 'lake'}")
+    catalog.create_namespace("ns")
+    schema = pa.schema([("id", pa.int64()), ("name", pa.string())])
+    catalog.create_table("ns.t", schema).add_files([str(file)])
+    catalog.engine.dispose()
+    metadata = max((tmp_path / "lake").rglob("*.metadata.json"))
+    # What a table says of the class that reads its files is not followed either.
+    said = json.loads(metadata.read_text())
+    metadata.write_text(json.dumps({**said, "properties": {"py-io-impl": "this.Zen"}}))
+    place = metadata.parent.parent if how == "folder" else tmp_path / "lake" / "catalog.db"
+    source = opened(str(place), "iceberg")
+    with pytest.raises(SourceUnreachable, match="a file outside the table's folder"):
+        source.read(source.tables()[0]).read_all()

@@ -224,10 +224,16 @@ class ObjectStore(Source):
         key = prefix if self._is_single() else str(PurePosixPath(prefix) / file.relative)
         file.path.parent.mkdir(parents=True, exist_ok=True)
         part = file.path.with_name(file.path.name + ".part")
-        until = time.monotonic() + self.settings.limits.query_seconds
+        until, left = time.monotonic() + self.settings.limits.query_seconds, self.settings.limits.snapshot_bytes
         try:
             with part.open("wb") as target:
                 for piece in obstore.get(self._store(), key).stream(min_chunk_size=4_000_000):
+                    left -= len(piece)
+                    if left < 0:
+                        raise LimitReached(
+                            f"source '{self.settings.name}': '{file.relative}' has more bytes than snapshot_bytes = "
+                            f"{self.settings.limits.snapshot_bytes:,}, though the store said less"
+                        )
                     target.write(piece)
                     if time.monotonic() > until:
                         raise LimitReached(

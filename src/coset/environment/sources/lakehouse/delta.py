@@ -7,10 +7,12 @@ that needs what the library cannot read (deletion vectors, say) is refused with 
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import unquote, urlsplit
 
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan
 from coset.environment.source import Source, SourceSettings, Table, unique_names
@@ -39,13 +41,17 @@ class DeltaTables(Source):
         for name, place in zip(names, places, strict=True):
             opened = self._open(place)
             rows = self._dataset(opened, place)
+            try:
+                number = rows.count_rows()
+            except Exception as error:
+                raise self._explained(error, name) from None
             comments = {
                 field.name: str(said)
                 for field in opened.schema().fields
                 if (said := (field.metadata or {}).get("comment"))
             }
             table = Table(
-                name, place, listed_columns(rows.schema, comments), rows=rows.count_rows(), rows_exact=True,
+                name, place, listed_columns(rows.schema, comments), rows=number, rows_exact=True,
                 bytes=self._bytes(opened), comment=opened.metadata().description or None,
             )  # fmt: skip
             tables.append(table)
@@ -112,10 +118,22 @@ class DeltaTables(Source):
         return TableVanished(f"source '{self.settings.name}': {words}")
 
     def _dataset(self, opened: Any, place: str) -> Any:
+        if "://" not in place:
+            self._within(place, [*map(_plain_path, opened.file_uris()), str(Path(place) / "_delta_log")])
         try:
             return opened.to_pyarrow_dataset()
         except Exception as error:
             raise self._explained(error, self._name(place)) from None
+
+    def _within(self, place: str, files: list[str]) -> None:
+        """Links do not lead out of the table's folder."""
+        folder = Path(os.path.realpath(place))
+        for file in files:
+            if not Path(os.path.realpath(file)).is_relative_to(folder):
+                raise SourceUnreachable(
+                    self.settings.name,
+                    f"the Delta table '{self._name(place)}' has a link that leads out of its folder, which is not read",
+                )
 
     def _bytes(self, opened: Any) -> int | None:
         try:
@@ -133,5 +151,9 @@ class DeltaTables(Source):
             return SourceUnreachable(self.settings.name, f"there is no such bucket: {self._base()}")
         if any(sign in words for sign in ("403", "401", "AccessDenied")):
             return SourceUnreachable(self.settings.name, f"{self._base()} may not be read with these credentials")
-        words = words[:200]
+        words = words[:200] if not isinstance(error, FileNotFoundError) else "a file that its log names is missing"
         return SourceUnreachable(self.settings.name, f"the Delta table '{what}' cannot be read: {words}")
+
+
+def _plain_path(uri: str) -> str:
+    return unquote(urlsplit(uri).path) if uri.startswith("file://") else uri

@@ -8,6 +8,7 @@ its identity and snapshot. A catalog is never initialised, nothing is written.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import time
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
+from urllib.parse import unquote, urlsplit
 
 from coset.environment.scan import (
     EVERY_OPERATION,
@@ -32,7 +34,7 @@ from coset.environment.scan import Any as AnyOf
 from coset.environment.source import Source, SourceSettings, Table, unique_names
 from coset.environment.sources.arrow_rows import listed_columns, scanned
 from coset.environment.sources.object_store import iceberg_properties, store_options
-from coset.errors import CosetError, MissingDependency, SourceUnreachable, TableVanished
+from coset.errors import CosetError, MissingDependency, SourceUnreachable, TableVanished, UserError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,10 +129,12 @@ class IcebergTables(Source):
         properties = iceberg_properties(self.settings)
         try:
             if base.startswith(("http://", "https://")):
-                return RestCatalog(self.settings.options.get("catalog", "coset"), uri=base, **properties)
+                return _trusting_no_table(
+                    RestCatalog(self.settings.options.get("catalog", "coset"), uri=base, **properties), vends=True
+                )
             uri = base if "://" in base else f"sqlite:///{base}"
             name = self.settings.options.get("catalog") or _catalog_name(base)
-            return SqlCatalog(name, uri=uri, init_catalog_tables="false", **properties)
+            return _trusting_no_table(SqlCatalog(name, uri=uri, init_catalog_tables="false", **properties), vends=False)
         except Exception as error:
             raise self._explained(error, "the catalog") from None
 
@@ -171,10 +175,15 @@ class IcebergTables(Source):
         except ImportError:
             raise MissingDependency("Apache Iceberg", "iceberg") from None
         try:
-            catalog = self._catalog()
+            catalog, properties = self._catalog(), iceberg_properties(self.settings)
             if catalog is not None:
-                return catalog.load_table(native)
-            return StaticTable.from_metadata(self._metadata_of(native), iceberg_properties(self.settings))
+                table = catalog.load_table(native)
+                table.io = _OwnFiles(table.io, table.metadata_location, any_bucket=True)
+                return table
+            metadata = self._metadata_of(native)
+            table = StaticTable.from_metadata(metadata, properties)
+            table.io = _OwnFiles(table.io, metadata, any_bucket=False)
+            return table
         except NoSuchTableError:
             raise TableVanished(f"source '{self.settings.name}': table '{native}' is gone from the catalog") from None
         except Exception as error:
@@ -209,6 +218,8 @@ class IcebergTables(Source):
         return [f"{scheme}://{bucket}/{path}" for path in listed if path.endswith(".metadata.json")]
 
     def _explained(self, error: Exception, what: str) -> CosetError:
+        if isinstance(error, UserError):
+            return SourceUnreachable(self.settings.name, f"the Iceberg table '{what}' cannot be read: {error}")
         if isinstance(error, CosetError):
             return error
         words = self.settings.redact(" ".join(str(error).split()))[:200] or type(error).__name__
@@ -217,6 +228,47 @@ class IcebergTables(Source):
         if isinstance(error, FileNotFoundError):
             words = "a file that its metadata names is missing"
         return SourceUnreachable(self.settings.name, f"the Iceberg table '{what}' cannot be read: {words}")
+
+
+def _trusting_no_table(catalog: Any, *, vends: bool) -> Any:
+    """A catalog whose tables cannot say by which class of Python, from which server and as whom their files are read.
+    `vends`: the catalog itself gives credentials for each table."""
+    from pyiceberg.io import PY_IO_IMPL, load_file_io
+
+    def load(properties: Any = None, location: str | None = None) -> Any:
+        said = {key: value for key, value in (properties or {}).items() if vends and key != PY_IO_IMPL}
+        return load_file_io({**catalog.properties, **said}, location)
+
+    catalog._load_file_io = load
+    return catalog
+
+
+class _OwnFiles:
+    """The files of one table and no others: its metadata names them, and may name any file of this machine."""
+
+    def __init__(self, files: Any, metadata: str, *, any_bucket: bool) -> None:
+        self._files, self._any_bucket = files, any_bucket
+        place = urlsplit(metadata)
+        self._is_local = place.scheme in _LOCAL
+        self._store = place.scheme, place.netloc
+        folder = Path(os.path.realpath(unquote(place.path) if place.scheme else metadata)).parent
+        self._folder = folder.parent if folder.name == "metadata" else folder
+
+    def new_input(self, location: str) -> Any:
+        place = urlsplit(location)
+        if place.scheme in _LOCAL:
+            file = Path(os.path.realpath(unquote(place.path) if place.scheme else location))
+            if not self._is_local or not file.is_relative_to(self._folder):
+                raise UserError("its metadata names a file outside the table's folder, which is not read")
+        elif not self._any_bucket and (place.scheme, place.netloc) != self._store:
+            raise UserError("its metadata names a file in another bucket, which is not read: name a catalog instead")
+        return self._files.new_input(location)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._files, name)
+
+
+_LOCAL = ("", "file")
 
 
 def _metadata_number(path: str) -> tuple[int, str]:
