@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import gzip
 import json
 
 import pyarrow as pa
@@ -173,3 +174,15 @@ def test_an_iceberg_table_reads_no_file_outside_its_folder(tmp_path, how):
     source = opened(str(place), "iceberg")
     with pytest.raises(SourceUnreachable, match="a file outside the table's folder"):
         source.read(source.tables()[0]).read_all()
+
+
+def test_packed_metadata_of_an_iceberg_table_is_unpacked_to_a_limit(tmp_path, monkeypatch):
+    from coset.environment.sources.lakehouse import iceberg
+
+    pytest.importorskip("pyiceberg")
+    monkeypatch.setattr(iceberg, "MOST_METADATA", 100_000)
+    (tmp_path / "t" / "metadata").mkdir(parents=True)
+    bomb = gzip.compress(b'{"format-version": 2, "location": "' + b"x" * 1_000_000 + b'"}')
+    (tmp_path / "t" / "metadata" / "v1.gz.metadata.json").write_bytes(bomb)
+    with pytest.raises(SourceUnreachable, match="more than 100,000 bytes"):
+        opened(str(tmp_path / "t"), "iceberg").tables()

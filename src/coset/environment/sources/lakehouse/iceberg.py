@@ -12,6 +12,7 @@ import os
 import re
 import sqlite3
 import time
+import zlib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 OPEN_SECONDS = 2.0
+MOST_METADATA = 256_000_000
 
 
 class IcebergTables(Source):
@@ -171,7 +173,6 @@ class IcebergTables(Source):
     def _opened(self, native: str) -> Any:
         try:
             from pyiceberg.exceptions import NoSuchTableError
-            from pyiceberg.table import StaticTable
         except ImportError:
             raise MissingDependency("Apache Iceberg", "iceberg") from None
         try:
@@ -180,10 +181,7 @@ class IcebergTables(Source):
                 table = catalog.load_table(native)
                 table.io = _OwnFiles(table.io, table.metadata_location, any_bucket=True)
                 return table
-            metadata = self._metadata_of(native)
-            table = StaticTable.from_metadata(metadata, properties)
-            table.io = _OwnFiles(table.io, metadata, any_bucket=False)
-            return table
+            return _table_of(self._metadata_of(native), properties)
         except NoSuchTableError:
             raise TableVanished(f"source '{self.settings.name}': table '{native}' is gone from the catalog") from None
         except Exception as error:
@@ -241,6 +239,27 @@ def _trusting_no_table(catalog: Any, *, vends: bool) -> Any:
 
     catalog._load_file_io = load
     return catalog
+
+
+def _table_of(place: str, properties: dict[str, str]) -> Any:
+    """The table of a metadata file. pyiceberg's own way takes from the file by which class of Python, from which server
+    and as whom the table is read, and unpacks without end."""
+    from pyiceberg.catalog.noop import NoopCatalog
+    from pyiceberg.io import load_file_io
+    from pyiceberg.table import StaticTable
+    from pyiceberg.table.metadata import TableMetadataUtil
+
+    files = load_file_io(properties, place)
+    with files.new_input(place).open() as file:
+        packed = file.read(MOST_METADATA + 1)
+    if place.endswith(".gz.metadata.json") and len(packed) <= MOST_METADATA:
+        packed = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(packed, MOST_METADATA + 1)
+    if len(packed) > MOST_METADATA:
+        raise UserError(f"its metadata has more than {MOST_METADATA:,} bytes")
+    return StaticTable(
+        ("static-table", place), TableMetadataUtil.parse_raw(packed.decode()), place,
+        cast(Any, _OwnFiles(files, place, any_bucket=False)), NoopCatalog("static-table"),
+    )  # fmt: skip
 
 
 class _OwnFiles:
