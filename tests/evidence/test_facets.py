@@ -263,6 +263,18 @@ def test_an_enumeration_after_fixed_words_is_a_list() -> None:
     assert right(found[0], texts, list(lists)) == 1
 
 
+def test_a_list_between_fixed_words_is_a_list_also_where_it_has_one_element() -> None:
+    dice = random.Random(3)
+    kinds = ("Food", "Bars", "Coffee", "Yoga Studios", "Hotels", "Dentists", "Bakeries")
+    truth = [dice.sample(kinds, dice.randrange(1, 4)) for _ in range(300)]
+    lists = [each[0] if len(each) == 1 else f"{', '.join(each[:-1])} and {each[-1]}" for each in truth]
+    values = [
+        f"In {dice.choice(('Leeds', 'York', 'Hull'))} it has services in the categories of {each}." for each in lists
+    ]
+    found = next(each for each in facets(values).values() if each.type == "VARCHAR[]")
+    assert right(found, values, truth) > 0.95 and "unnest" in found.description
+
+
 def test_a_slot_that_nearly_always_holds_the_same_name_is_found() -> None:
     languages = ["German" if n % 15 == 0 else "Thai" if n % 40 == 7 else "English" for n in range(240)]
     texts: list[str | None] = [f"Volume {n} was written in {language} by hand." for n, language in enumerate(languages)]

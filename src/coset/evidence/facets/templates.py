@@ -167,7 +167,23 @@ def _slot(column: str, phrase: tuple[str, ...], places: Sequence[_Place], share:
     note = f'what stands between "{name}" and {stops}'
     if sum(re.fullmatch(r"\d+(?:,\d{3})*(?:\.\d+)?", value) is not None for value in read) >= 0.95 * len(read):
         return Candidate(name, "number", as_number(text), "DOUBLE", note, 0.75, text, varied=True)
+    if _lists_things(read):
+        expression = f"string_split_regex({text}, '{_LINKS}')"
+        note = f"the list that {note.removeprefix('what ')}; unnest() gives a row for each element"
+        return Candidate(name, "list", expression, "VARCHAR[]", note, 0.75, text, varied=True)
     return Candidate(name, "slot", text, "VARCHAR", note, 0.7, text, varied=True)
+
+
+def _lists_things(read: Sequence[str]) -> bool:
+    """Whether texts are lists of few things that come back in many of them: `A, B and C`, `A`, `B and A`. A name with
+    an *and* in it is none: its parts do not come back without each other."""
+    lists = [re.split(_LINKS, value) for value in read]
+    items = [item for each in lists for item in each]
+    several = sum(len(each) > 1 for each in lists)
+    if several < 0.3 * len(lists) or len(items) < 1.5 * len(lists):
+        return False
+    long = sum(len(item.split()) > 4 or item[:1].isdigit() or not item for item in items)
+    return long <= 0.1 * len(items) and 2 * len(set(items)) <= len(set(read)) and 2 * len(set(items)) <= len(items)
 
 
 def _branches(nexts: Counter[str], places: int, least: float = 2.0) -> bool:
