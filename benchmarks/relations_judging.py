@@ -44,7 +44,8 @@ WEIGHTS = Path(__file__).parents[1] / "src/coset/relations/joins/judging.json"
 FOR = frozenset((
     "containment", "coverage", "right_is_main", "left_key", "right_key", "keys_meet", "same_attribute", "same_entity",
     "entity_of_table", "meaning", "means_table", "said", "said_lead", "bits", "hub", "same_things", "collects_keys",
-    "telling_keys", "own_table", "same_serials", "prefix", "proposed", "proven", "proven_agreed",
+    "telling_keys", "own_table", "same_serials", "prefix", "proposed", "proven", "proven_agreed", "same_source",
+    "tightest", "few_rivals", "equal", "telling_each", "said_in_source", "keys_in_source",
 ))  # fmt: skip
 AGAINST = frozenset((
     "left_is_key", "piece", "measure_meets_key", "description_meets_key", "measures_meet", "descriptions_meet",

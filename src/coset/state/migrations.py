@@ -365,6 +365,12 @@ def shares_of_code_lists(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def keys_of_several_kinds(connection: duckdb.DuckDBPyConnection) -> None:
+    """Codes of several kinds, places inside the elements of lists, and numbers that repeat with a check digit may join:
+    all tables are looked at again."""
+    connection.execute("UPDATE tables SET shape = ''; DELETE FROM meta WHERE key = 'relations'")
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -384,6 +390,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     record_links,
     proposed_joins,
     shares_of_code_lists,
+    keys_of_several_kinds,
 )
 
 

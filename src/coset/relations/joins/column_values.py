@@ -149,6 +149,8 @@ MOST_COLUMNS = 200
 all be compared with each other."""
 NESTED = "\x1f"
 """Stands between the steps of a path inside a nested column, in the name of a `JoinColumn`."""
+ELEMENTS = "[]"
+"""The step of such a path into the elements of a list."""
 MOST_PLACES, FIRST_PLACE = 100, 100_000
 """Of a nested column so many places are looked at; they are numbered after all columns."""
 _TRUTH_VALUES = frozenset(["0", "1", "y", "n", "yes", "no", "true", "false", "t", "f"])
@@ -207,15 +209,23 @@ def key_of_stripped(stripped: str) -> str:
 def access(name: str) -> str:
     """A column, or a place inside a nested one, in SQL."""
     first, *rest = name.split(NESTED)
-    expression = identifier(first)
-    for step in rest:
+    return _reached(identifier(first), rest)
+
+
+def _reached(expression: str, steps: Sequence[str]) -> str:
+    """What is reached from a value by these steps; of a list, the same of each of its elements."""
+    for place, step in enumerate(steps):
+        if step == ELEMENTS:
+            inner = _reached("each", steps[place + 1 :])
+            return f"list_transform({expression}, lambda each: {inner})"
         expression = f"struct_extract({expression}, {literal(step)})"
     return expression
 
 
-def places_inside(column: Column, position: int) -> Iterator[tuple[int, Column]]:
-    """The plain values inside a nested column as columns of their own, called by their path."""
-    if not column.type.upper().startswith("STRUCT") or column.type.endswith("]"):
+def places_inside(column: Column, position: int, *, lists: bool = False) -> Iterator[tuple[int, Column]]:
+    """The plain values inside a nested column as columns of their own, called by their path; with `lists` also those
+    inside the elements of one list, which are lists then."""
+    if not column.type.upper().startswith("STRUCT") or (column.type.endswith("]") and not lists):
         return
     import duckdb
     from duckdb.sqltypes import DuckDBPyType
@@ -224,18 +234,26 @@ def places_inside(column: Column, position: int) -> Iterator[tuple[int, Column]]
         return [((*path, name), each) for name, each in kind.children if isinstance(each, DuckDBPyType)]
 
     try:
-        waiting = inner((column.name,), duckdb.sqltype(column.type))
+        whole = duckdb.sqltype(column.type)
     except duckdb.Error:
         return
-    found = 0
-    while waiting and found < MOST_PLACES:
+    waiting, later, found = [((column.name,), whole)], [], 0
+    while (waiting or later) and found < MOST_PLACES:
+        if not waiting:  # Plain values are numbered before those in lists.
+            waiting, later = later, []
         path, kind = waiting.pop(0)
         if kind.id == "struct":
             waiting += inner(path, kind)
+        elif kind.id == "list" and lists and ELEMENTS not in path:
+            later += [((*path, ELEMENTS), each) for _, each in kind.children if _holds_fields(each)]
         elif kind.id not in ("list", "map", "union", "array"):
-            name = NESTED.join(path)
-            yield MOST_PLACES * (position + 1) + found + FIRST_PLACE, Column(name, str(kind), name, str(kind))
+            name, type = NESTED.join(path), f"{kind}[]" if ELEMENTS in path else str(kind)
+            yield MOST_PLACES * (position + 1) + found + FIRST_PLACE, Column(name, type, name, type)
             found += 1
+
+
+def _holds_fields(kind: object) -> bool:
+    return getattr(kind, "id", "") == "struct"
 
 
 def text_of(name: str, type: str, *, elements: bool) -> str:
@@ -293,7 +311,7 @@ def gather(connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable
 def _with_places_inside(table: JoinableTable) -> Iterator[tuple[int, Column]]:
     for position, column in _first_and_keys(table):
         yield position, column
-        yield from places_inside(column, position)
+        yield from places_inside(column, position, lists=True)
 
 
 def _first_and_keys(table: JoinableTable) -> Iterator[tuple[int, Column]]:

@@ -106,7 +106,8 @@ def plausible(overlap: Overlap) -> float:
     """Of several ways to look at two columns: what holds most, telling values first, the plain way before others."""
     forms = [overlap.left.form, overlap.right.form]
     price = sum(PRICES.get(form, 0.0) for form in forms)
-    return overlap.containment + 0.3 * (bits(overlap) >= SURPRISING_BITS) - price
+    part = min(overlap.left.part_of_column, overlap.right.part_of_column)
+    return part * overlap.containment + 0.3 * (bits(overlap) >= SURPRISING_BITS) - price
 
 
 def bits(overlap: Overlap) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from coset.relations.joins.by_name import propose_by_name
-from coset.relations.joins.column_values import NESTED, JoinableTable, JoinColumn
+from coset.relations.joins.column_values import ELEMENTS, NESTED, JoinableTable, JoinColumn
 from coset.relations.joins.composite import composite_joins
 from coset.relations.joins.declared import declared_joins, declared_pairs, with_what_people_said
 from coset.relations.joins.expressions import Tested, test_join, tested_from
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 LEAST_PREFIX = 3
 TABLES_AT_ONCE = 20
 FURTHER_PARENTS = 3
-TESTED_AS = "join 3"
+TESTED_AS = "join 4"
 """Under what tests of joins are kept: another word where they are made in another way."""
 CONFIRMED = 0.3
 """The rows must bear out at least this part of what the distinct values promise."""
@@ -214,12 +214,17 @@ def _relations(
     ]
     for each in choose(scored, least, further, sources, stated):
         tested = _tested(reader, tests, each.candidate.overlap)
-        if tested.matched_rows and tested.apart_from_one >= CONFIRMED * each.candidate.overlap.containment:
+        if tested.matched_rows and tested.apart_from_one >= _promised(each.candidate.overlap):
             relations.append(_relation(tables, each, tested))
     relations += composite_joins(reader, tests, known.columns, relations)
     relations += propose_by_name(tables, known.columns, relations)
     order = {"declared": 0, "measured": 1, "inferred": 2, "stated": 0}
     return sorted(relations, key=lambda each: (order[each.provenance], -each.confidence, each.left, each.right))
+
+
+def _promised(overlap: Overlap) -> float:
+    """The share of rows that must at least find a partner, by what the distinct values promise."""
+    return CONFIRMED * overlap.containment * overlap.left.part_of_column
 
 
 def _tested(reader: TableReader, tests: Tests, overlap: Overlap) -> Tested:
@@ -256,7 +261,9 @@ def reference_of(tables: Sequence[JoinableTable], column: JoinColumn) -> Referen
     table = tables[column.table].reference
     if column.is_names:
         return table
-    path = (*column.name.split(NESTED), "[]") if column.elements else tuple(column.name.split(NESTED))
+    path = tuple(column.name.split(NESTED))
+    if column.elements and ELEMENTS not in path:
+        path = (*path, ELEMENTS)
     return Reference(table.source, table.schema, table.table, path)
 
 
@@ -286,6 +293,8 @@ def _reasons(candidate: Candidate, tested: Tested) -> tuple[str, ...]:
         f"({overlap.found:,} of {overlap.looked_up:,} values looked up)",
         f"{overlap.right.uniqueness:.0%} of the values on the right are unique",
     ]
+    if overlap.left.part_of_column < 0.9:
+        found.append(f"only values that begin with {overlap.left.spelled[0]} are meant")
     if candidate.bits >= 30:
         found.append("so many equal values are very unlikely by chance")
     elif candidate.bits < 5:

@@ -206,6 +206,16 @@ class Judged(NamedTuple):
     proposed: float
     proven: float
     proven_agreed: float
+    same_source: float
+    tightest: float
+    """Of the right sides in the source that hold the column, whether this one has the fewest keys that it lacks."""
+    few_rivals: float
+    equal: float
+    """How far the two hold the same values, as far as that is no chance."""
+    telling_each: float
+    """How much one shared key tells."""
+    said_in_source: float
+    keys_in_source: float
 
 
 JUDGED = Judged._fields
@@ -326,15 +336,22 @@ def features_of(candidates: Sequence[Candidate], sides: Sequence[Sides], backgro
     ]
     rivals = _rivals(candidates, said)
     hubs = _hubs(candidates)
+    inside = _in_source(candidates, sides)
     rows = [
-        _judged(candidate, side, background, said[place], rivals[place], hubs)
+        _judged(candidate, side, background, said[place], rivals[place], hubs, inside[place])
         for place, (candidate, side) in enumerate(zip(candidates, sides, strict=True))
     ]
     return np.array(rows)
 
 
 def _judged(
-    candidate: Candidate, side: Sides, background: Background, said: float, rival: float, hubs: Counter[int]
+    candidate: Candidate,
+    side: Sides,
+    background: Background,
+    said: float,
+    rival: float,
+    hubs: Counter[int],
+    inside: tuple[float, float],
 ) -> Judged:
     left, right = side.left, side.right
     one, other = background.roles(left), background.roles(right)
@@ -344,6 +361,8 @@ def _judged(
     agree = max(said, entity, entity_of_table)
     telling = min(1.0, math.log2(1 + candidate.bits) / 14)
     values = Features(*candidate.features)
+    same_source = float(_source(left) == _source(right))
+    each = candidate.bits / max(1.0, candidate.overlap.containment * candidate.overlap.left.keys)
     return Judged(
         containment=values.containment,
         coverage=values.coverage,
@@ -378,7 +397,36 @@ def _judged(
         proposed=_logit(likelihood_of(candidate)) / 6,
         proven=(1 - chance) * telling * candidate.overlap.containment * one.key * other.key,
         proven_agreed=(1 - chance) * telling * candidate.overlap.containment * agree,
+        same_source=same_source,
+        tightest=inside[0],
+        few_rivals=inside[1],
+        equal=(1 - chance)
+        * min(1.0, candidate.bits / EQUAL_BITS)
+        * min(candidate.overlap.containment, candidate.coverage),
+        telling_each=min(1.0, each / 8),
+        said_in_source=same_source * said,
+        keys_in_source=same_source * one.key * other.key * (candidate.overlap.containment >= EQUAL),
     )
+
+
+def _source(reference: str) -> str:
+    return reference.partition("/")[0]
+
+
+def _in_source(candidates: Sequence[Candidate], sides: Sequence[Sides]) -> list[tuple[float, float]]:
+    """For each candidate how tight its right side is beside the tightest of the same source that hold as much of the
+    column, and whether there are few of these."""
+    by_left: dict[tuple[int, str], list[int]] = {}
+    for place, (candidate, side) in enumerate(zip(candidates, sides, strict=True)):
+        if not candidate.right.is_names:
+            by_left.setdefault((candidate.left.number, _source(side.right)), []).append(place)
+    found = [(0.0, 0.0)] * len(candidates)
+    for places in by_left.values():
+        for place in places:
+            least = NEARLY_AS_MUCH * candidates[place].overlap.containment
+            near = [candidates[each].coverage for each in places if candidates[each].overlap.containment >= least]
+            found[place] = candidates[place].coverage / max(max(near), 1e-6), 1 / len(near)
+    return found
 
 
 def _logit(share: float) -> float:

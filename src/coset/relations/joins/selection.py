@@ -246,7 +246,7 @@ def _reaches(parents: dict[int, list[Scored]], start: int, goal: int) -> bool:
 
 def _is_further_parent(earlier: Candidate, later: Candidate) -> bool:
     """Whether `later` has values that `earlier` cannot have: what the two contain adds up to no more than all."""
-    together = earlier.overlap.containment + later.overlap.containment
+    together = sum(each.overlap.containment * each.overlap.left.part_of_column for each in (earlier, later))
     if together <= 1.1 and min(earlier.bits, later.bits) >= SURPRISING_BITS:
         return True
     # A list of the very same things is worth a join beside the larger one that holds them too.

@@ -41,8 +41,13 @@ Form = Literal["whole", "date", "affix", "piece", "digits", "groups", "head"]
 the last one, which in a long number may be a check digit."""
 SEPARATORS = "-/_.:|@#"
 _SHARE, _MOSTLY = 0.9, 0.8
+MOST_KINDS, KIND_SHARE = 4, 0.04
+"""Codes of so many kinds may stand in one column, each told by its first letters and not too rare."""
+LONG_NUMBER = 9
+MOST_DOMAINS = 5
+"""Addresses at so few domains are those of one company, which are told apart by what stands before the `@`."""
 UNIQUE_HEAD = 0.95
-"""A number without its last digit is looked at only where it still tells the rows apart."""
+"""A number without its last digit is looked at only where it still tells the numbers apart."""
 KEYS = "coset_join_keys"
 LOOKED_UP, LOOKED_UP_NUMBERS = 2_000, 500
 """About so many keys of a variant are looked up in others."""
@@ -100,6 +105,11 @@ class Variant:
         inside = bisect_right(self.numbers, high) - bisect_left(self.numbers, low)
         expected = max(inside, 0.5) / len(self.numbers) * self.keys
         return min(1.0, expected / (high - low + 1))
+
+    @property
+    def part_of_column(self) -> float:
+        """Which share of the column's keys is looked at in this way: codes of one kind among others are a part."""
+        return min(1.0, self.keys / max(1, self.column.keys)) if self.form == "affix" else 1.0
 
     @property
     def is_key_like(self) -> bool:
@@ -161,13 +171,17 @@ def _forms(gathered: Gathered) -> list[Variant]:
         return [Variant(0, column, "date", format=date_format(gathered.sample) or ISO)]
     forms = [Variant(0, column, "whole")]
     values = [stripped for value in gathered.sample if (stripped := _EDGES.sub("", value))]
-    if len(values) >= 2 and column.uniqueness >= UNIQUE_HEAD and not column.elements:
+    if len(values) >= 2 and not column.elements and len({value[:-1] for value in values}) >= UNIQUE_HEAD * len(values):
         forms += [Variant(0, column, "head")] * _share(values, _may_have_check_digit)
     if len(values) < 2:
         return forms
     forms += [Variant(0, column, "groups")] * _share(values, _has_groups)
-    if column.kind == "number" or _share(values, lambda value: "@" in value):
-        return forms
+    if column.kind == "number":
+        starts = _numbered_starts(values)
+        return forms + [Variant(0, column, "affix", start, "", (start, "")) for start in starts]
+    if _share(values, lambda value: "@" in value):
+        few = len({value.rpartition("@")[2].lower() for value in values}) <= MOST_DOMAINS
+        return [*forms, Variant(0, column, "piece", separator="@", piece=1)] if few else forms
     forms += [Variant(0, column, "digits")] * (_share(values, _is_mostly_digits) and not all(map(str.isdigit, values)))
     forms += [
         Variant(0, column, "affix", prefix, suffix, _spelling(gathered.sample, prefix, suffix))
@@ -198,7 +212,7 @@ def _may_have_check_digit(value: str) -> bool:
 
 def _affixes(values: Sequence[str]) -> list[tuple[str, str]]:
     lowered = [value.lower() for value in values]
-    starts = _constant_starts(lowered)
+    starts = _constant_starts(lowered) or _several_starts(lowered)
     ends = [end[::-1] for end in _constant_starts([value[::-1] for value in lowered])]
     found = [(start, "") for start in starts] + [("", end) for end in ends]
     if starts and ends:
@@ -224,6 +238,27 @@ def _constant_starts(values: Sequence[str]) -> list[str]:
     if separated and separated[0] not in found:
         found.append(separated[0])
     return [start for start in found if any(letter.isalpha() for letter in start)]
+
+
+def _several_starts(values: Sequence[str]) -> list[str]:
+    """The letters with which codes of a few kinds start: C001723 is a customer, S00042 a supplier."""
+    heads = Counter(match[0] for value in values if (match := re.match(r"[a-z]+[^a-z0-9]*(?=[0-9])", value)))
+    often = [(head, count) for head, count in heads.most_common(MOST_KINDS + 1) if count >= KIND_SHARE * len(values)]
+    if not 2 <= len(often) <= MOST_KINDS or sum(count for _, count in often) < _SHARE * len(values):
+        return []
+    return [head for head, _ in often]
+
+
+def _numbered_starts(values: Sequence[str]) -> list[str]:
+    """The digits with which long numbers of a few kinds start, before zeros that fill them up: 4110023871 is customer
+    23871 on account 411."""
+    long = [value for value in values if value.isdigit() and len(value) >= LONG_NUMBER]
+    if len(long) < _MOSTLY * len(values):
+        return []
+    heads = Counter(match[1] for value in long if (match := re.match(r"([1-9][0-9]{1,3}?)0", value)))
+    often = [(head, count) for head, count in heads.most_common(MOST_KINDS + 1) if count >= KIND_SHARE * len(long)]
+    enough = len(often) <= MOST_KINDS and sum(count for _, count in often) >= _SHARE * len(long)
+    return [head for head, _ in often] if enough else []
 
 
 def _pieces(values: Sequence[str]) -> list[tuple[str, int]]:
@@ -309,7 +344,7 @@ def _counted(connection: duckdb.DuckDBPyConnection, forms: Sequence[tuple[Gather
         keys, rows, sample, digest = by_variant.get(number, (0, 0, (), 0))
         if not keys or (variant.form != "whole" and keys < 2):
             continue
-        if variant.form == "head" and keys < UNIQUE_HEAD * rows:
+        if variant.form == "head" and keys < UNIQUE_HEAD * held.get(variant.column.number, rows):
             continue
         # Scaled up where only a part of the values is kept.
         total = round(keys * variant.column.keys / max(1, held.get(variant.column.number, variant.column.keys)))
