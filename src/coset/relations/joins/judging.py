@@ -425,7 +425,7 @@ def _in_source(candidates: Sequence[Candidate], sides: Sequence[Sides]) -> list[
         for place in places:
             least = NEARLY_AS_MUCH * candidates[place].overlap.containment
             near = [candidates[each].coverage for each in places if candidates[each].overlap.containment >= least]
-            found[place] = candidates[place].coverage / max(max(near), 1e-6), 1 / len(near)
+            found[place] = candidates[place].coverage / max(*near, 1e-6), 1 / len(near)
     return found
 
 
