@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from coset.errors import UserError
+from coset.routing.views.text import is_bare
 from coset.routing.views.view import EvidenceView
 
 _FILE_ENDING = re.compile(r"\.(csv|xlsx|jsonl|parquet)$")
@@ -48,6 +49,8 @@ class ViewScore:
     columns: int
     """Of gold tables that are detailed."""
     not_shown: tuple[str, ...]
+    bare: tuple[str, ...]
+    """Shown by name and reading alone, and part of no shown join."""
     documents: int
     without_documents: tuple[str, ...]
     cost: int
@@ -69,6 +72,8 @@ class ViewSummary:
     """Share of gold tables."""
     columns_shown: float
     """Share of the gold columns of detailed tables."""
+    columns_told: float
+    """The same, told with values, codes, a range or how to clean them, or as part of a shown join."""
     details_cost: float
     prefix_cost: float
 
@@ -78,7 +83,8 @@ class ViewSummary:
             f"{self.questions} questions: all tables in details {self.all_detailed:.3f}, in details or directory "
             f"{self.all_named:.3f}; all columns where detailed {self.all_columns:.3f}; all documents "
             f"{self.all_documents:.3f}; of gold tables {self.tables_detailed:.3f} detailed, of their columns "
-            f"{self.columns_shown:.3f} shown; {self.details_cost:.0f} tokens of details after {self.prefix_cost:.0f}"
+            f"{self.columns_shown:.3f} shown, {self.columns_told:.3f} with facts; {self.details_cost:.0f} tokens of "
+            f"details after {self.prefix_cost:.0f}"
         )
 
 
@@ -104,6 +110,12 @@ def score_view(asked: ViewQuestion, view: EvidenceView) -> ViewScore:
     columns = [(column, table) for column in asked.columns if (table := _owner(column, tables, detailed))]
     shown = {table.reference: {column.reference for column in table.columns} for table in view.tables}
     not_shown = [column for column, table in columns if not _has_column(column, table, shown)]
+    joined = {column for relation in view.relations for column in (*relation.left, *relation.right)}
+    told = {
+        table.reference: {each.reference for each in table.columns if not is_bare(each) or each.reference in joined}
+        for table in view.tables
+    }
+    bare = [pair[0] for pair in columns if pair[0] not in not_shown and not _has_column(*pair, told)]
     seen = [f"{passage.reference} {passage.title}" for passage in view.passages] + [
         rule.reference for rule in view.rules
     ]
@@ -116,6 +128,7 @@ def score_view(asked: ViewQuestion, view: EvidenceView) -> ViewScore:
         not_named=tuple(table for table in not_detailed if not is_in(table, listed)),
         columns=len(columns),
         not_shown=tuple(not_shown),
+        bare=tuple(bare),
         documents=len(asked.documents),
         without_documents=tuple(each for each in asked.documents if each.lower() not in written),
         cost=view.cost,
@@ -124,6 +137,7 @@ def score_view(asked: ViewQuestion, view: EvidenceView) -> ViewScore:
 
 
 def summary_of(scores: Sequence[ViewScore]) -> ViewSummary:
+    columns = max(1, sum(each.columns for each in scores))
     return ViewSummary(
         questions=len(scores),
         all_detailed=_share([not score.not_detailed for score in scores]),
@@ -131,7 +145,8 @@ def summary_of(scores: Sequence[ViewScore]) -> ViewSummary:
         all_columns=_share([not score.not_shown for score in scores if score.columns]),
         all_documents=_share([not score.without_documents for score in scores if score.documents]),
         tables_detailed=sum(score.detailed for score in scores) / max(1, sum(score.tables for score in scores)),
-        columns_shown=1 - sum(len(each.not_shown) for each in scores) / max(1, sum(each.columns for each in scores)),
+        columns_shown=1 - sum(len(each.not_shown) for each in scores) / columns,
+        columns_told=1 - sum(len(each.not_shown) + len(each.bare) for each in scores) / columns,
         details_cost=_share([score.cost - score.prefix_cost for score in scores]),
         prefix_cost=_share([score.prefix_cost for score in scores]),
     )

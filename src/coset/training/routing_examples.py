@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from coset.routing.schema_files import Key, SchemaDatabase, read_schemas
 from coset.routing.schema_routing import MARK, SchemaRouter
 from coset.training.annotation import Part, split_databases
 from coset.training.corpora import SCHEMAS, Question, read_questions, read_written_questions
-from coset.training.ranking_stage import Example
+
+if TYPE_CHECKING:
+    from coset.training.ranking_stage import Example
 
 Report = Callable[[str, float], None]
 RANKER_SHARE = 4
@@ -96,6 +99,8 @@ class Pool:
         self, question: Question, encoded: EncodedQuestion, demand: Demand | None, anchors: Sequence[Anchor]
     ) -> Example:
         found = candidates(encoded, demand, anchors, self.index)
+        from coset.training.ranking_stage import Example  # Needs torch; measuring a pool does not.
+
         return Example(found, self.index, *self.gold(question), question.database)
 
     def gold(self, question: Question) -> tuple[frozenset[int], frozenset[int]]:

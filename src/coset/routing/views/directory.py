@@ -104,9 +104,7 @@ def _codes(objects: StateObjects, most: int) -> tuple[tuple[ViewCodes, ...], dic
     sets = [
         each
         for each in objects.knowledge.code_sets
-        if each.codes.list_reference in objects.tables
-        and not objects.tables[each.codes.list_reference].schema_only
-        and (len(each.columns) > 1 or each.codes.list_reference in named)
+        if each.codes.list_reference in objects.tables and not objects.tables[each.codes.list_reference].schema_only
     ]
     found: list[ViewCodes] = []
     by_column: dict[str, CodeSet] = {}

@@ -535,7 +535,7 @@ def views(path: Path, budget: int, no_directory: bool, each: bool, environment_p
                 click.echo(
                     f"{score.id} {score.detailed}/{score.tables} tables; not detailed: {_listed(score.not_detailed)}; "
                     f"not named: {_listed(score.not_named)}; columns not shown: {_listed(score.not_shown)}; "
-                    f"documents not shown: {_listed(score.without_documents)}"
+                    f"by name alone: {_listed(score.bare)}; documents not shown: {_listed(score.without_documents)}"
                 )
     summary = summary_of(scores)
     if as_json:
