@@ -159,7 +159,7 @@ def _table_text(number: int, table: ObservedTable, personal: Collection[str]) ->
     comment = f" ({' '.join(table.description.split())[:120]})" if table.description else ""
     lines = [f"T{number} {table.reference.partition('/')[2] or table.name}{rows}{comment}"]
     lines += [
-        _column_text(place, column, column.reference in personal)
+        _column_text(place, column, table.reference, column.reference in personal)
         for place, column in enumerate(table.columns[:MOST_COLUMNS], start=1)
     ]
     if len(table.columns) > MOST_COLUMNS:
@@ -167,11 +167,18 @@ def _table_text(number: int, table: ObservedTable, personal: Collection[str]) ->
     return "\n".join(lines)
 
 
-def _column_text(number: int, column: ObservedColumn, personal: bool) -> str:
+def _written(column: ObservedColumn, table: str) -> str:
+    """A column as it is written; what is nested with what it stands in: `agency.code`."""
+    path = column.reference[len(table) + 1 :].replace('"', "")
+    return path if path.endswith(f".{column.name}") else column.name
+
+
+def _column_text(number: int, column: ObservedColumn, table: str, personal: bool) -> str:
     samples = () if personal else tuple(dict.fromkeys(present(column.samples)))[:SHOWN_SAMPLES]
     shown = "; ".join(" ".join(value.split())[:LONGEST_SAMPLE] for value in samples)
+    name = _written(column, table)
     comment = f" ({' '.join(column.description.split())[:80]})" if column.description else ""
-    return f"{number} {column.name} {column.type}{comment}{': ' + shown if shown else ''}"
+    return f"{number} {name} {column.type}{comment}{': ' + shown if shown else ''}"
 
 
 _TABLE_LINE = re.compile(r"^\W*T\s?(\d+)\W*?\s*\|\s*(.*)$")

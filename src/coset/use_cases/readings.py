@@ -29,6 +29,8 @@ from coset.state.readings import SAID, ReadingStore
 from coset.state.tables import personal_columns, table_of_references
 
 DEFAULT_BUDGET = 200_000
+PAGE_SECONDS = 900.0
+"""How long a reply to a page may take: some hundred lines, from a small model or a person at the other end."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def read_with_model(state: EvidenceState, environment: Environment, wish: ReadWi
 async def _read(state: EvidenceState, plan: ReadingPlan, wish: ReadWith) -> ModelReadingSummary:
     from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 
-    limits = Limits(tokens=wish.budget)
+    limits = Limits(tokens=wish.budget, request_seconds=PAGE_SECONDS)
     ledger = Ledger(limits)
     client = ModelClient(await open_model(plan.model, limits.request_seconds), ledger, wish.recorder)
     store, problems, replies = ReadingStore(state), list[str](), list[PageReply]()
