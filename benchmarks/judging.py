@@ -168,7 +168,9 @@ def readings(state: EvidenceState, truth: Truth, draw: int) -> str:
         reading = said.get(reference)
         table = next((each for each in model.tables if reference.startswith(f"{each}.")), None)
         values = state.rows(
-            "SELECT DISTINCT value FROM group_values WHERE column_reference = $1 ORDER BY value LIMIT 5", [reference]
+            "SELECT DISTINCT value FROM group_values WHERE column_reference = $1 AND value IS NOT NULL "
+            "ORDER BY value LIMIT 5",
+            [reference],
         )
         lines = [f"## {number}", f"`{reference}`" + ("" if table else " (a table)")]
         if table:
