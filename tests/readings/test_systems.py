@@ -8,7 +8,7 @@ import pytest
 
 from coset.errors import UserError
 from coset.readings.observed import ObservedColumn, ObservedTable
-from coset.readings.systems import FOLDER, load_system, recognise, system_readings
+from coset.readings.systems import FOLDER, load_system, recognise, system_readings, systems
 
 
 def table(name: str, *columns: str) -> ObservedTable:
@@ -46,3 +46,22 @@ def test_a_wrong_file_is_refused_with_its_lines(tmp_path: Path) -> None:
     path.write_text("system\tX\tERP\ncolumn\tA\tname\nnonsense\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"line 2: a column before any table; line 3"):
         load_system(path)
+
+
+def test_systems_of_one_family_share_their_data_items_and_own_tables_use_them() -> None:
+    """An industry's tables name company codes and languages as the ERP below does; so do tables that a company made
+    itself, where a name is so peculiar that it means nothing else."""
+    erp, industry = (next(each for each in systems() if each.name.startswith(name)) for name in ("SAP ERP", "SAP ind"))
+    assert erp.family == industry.family == "SAP"
+    only = next(name for name in sorted(erp.items) if name == "bukrs" and name not in industry.items)
+    own = ("EANL", "EVER", "ERCH")
+    tables = [table(name, "ANLAGE", "VERTRAG", "SPARTE", only) for name in own]
+    tables.append(table("ZOWN", only, "REMARK", "AMOUNT"))
+    found = {each.reference: each for each in system_readings(tables)}
+    assert found[f"s/EANL.{only}"].name == erp.items[only].name
+    assert found[f"s/ZOWN.{only}"].name == erp.items[only].name
+
+
+def test_tables_may_end_as_the_system_keeps_them() -> None:
+    crm = next(each for each in systems() if each.ending)
+    assert crm.table(f"campaign{crm.ending}") == crm.table("campaign")

@@ -54,6 +54,10 @@ class System:
     prefix: int
     items: dict[str, Entry]
     tables: dict[str, SystemTable]
+    family: str = ""
+    """Systems of one family share the names of their data items: an industry's tables and those of the ERP below."""
+    ending: str = ""
+    """With which tables may end where they are kept: `contact` in `ContactBase`."""
 
     def column(self, table: SystemTable | None, name: str) -> Entry | None:
         """What a column is, in a table of the system or (None) in any."""
@@ -69,8 +73,9 @@ class System:
         """The table of the system that a name is, or is a copy of: `F0101_BAK2019` is F0101."""
         written = name.lower()
         while written:
-            if written in self.tables:
-                return written, self.tables[written]
+            for form in (written, written.removesuffix(self.ending)):
+                if form in self.tables:
+                    return form, self.tables[form]
             shorter = re.sub(r"[_.\-$]+[^_.\-$]*$", "", written)
             if shorter == written:
                 return None
@@ -124,13 +129,29 @@ def system_readings(tables: Sequence[ObservedTable]) -> Iterator[Reading]:
             yield _reading(table.reference, table.reference, known.entry, 0.72 + 0.23 * share, best.system, name)
         elif recognised and recognised[0].system.items:
             best = recognised[0]
-            if _fitting(best.system, None, table.columns) < 0.5:
-                continue
-        if best is not None:
-            for column in table.columns:
-                if entry := best.system.column(known, column.name):
-                    sure = 0.92 if known is not None else 0.7
-                    yield _reading(column.reference, table.reference, entry, sure, best.system, column.name)
+        if best is None:
+            continue
+        relatives = [best.system, *_relatives(best.system)]
+        belongs = known is not None or any(_fitting(each, None, table.columns) >= 0.5 for each in relatives)
+        for column in table.columns:
+            for system in relatives:
+                own = known if system is best.system else None
+                if (entry := system.column(own, column.name)) and (belongs or _telling(column.name)):
+                    sure = 0.92 if known is not None and system is best.system else 0.7
+                    yield _reading(column.reference, table.reference, entry, sure, system, column.name)
+                    break
+
+
+def _relatives(system: System) -> list[System]:
+    """The systems of which the data items have the same names as those of a system: those of its family."""
+    return [each for each in systems() if system.family and each.family == system.family and each is not system]
+
+
+def _telling(name: str) -> bool:
+    """Whether a name is so peculiar that a table of its own in a recognised source means the same by it: no word, and
+    no short form that anybody may use."""
+    known, lower = vocabulary(), name.lower()
+    return len(lower) >= 5 and lower.isalpha() and not known.is_word(lower) and lower not in known.short_forms
 
 
 def _reading(reference: str, table: str, entry: Entry, confidence: float, system: System, name: str) -> Reading:
@@ -173,7 +194,7 @@ def load_system(path: Path) -> System:
 class _FileReader:
     def __init__(self, path: Path) -> None:
         self.path, self.problems = path, list[str]()
-        self.head: tuple[str, str, int] | None = None
+        self.head: tuple[str, str, dict[str, str]] | None = None
         self.items: dict[str, Entry] = {}
         self.tables: dict[str, SystemTable] = {}
         self.columns: dict[str, Entry] | None = None
@@ -182,7 +203,8 @@ class _FileReader:
         kind, fields = parts[0], parts[1:]
         if kind == "system" and self.head is None and fields:
             options = dict(part.split("=", 1) for part in " ".join(fields[2:]).split() if "=" in part)
-            self.head = (fields[0], fields[1] if len(fields) > 1 else "", int(options.get("prefix", "0")))
+            kind_of = fields[1] if len(fields) > 1 else ""
+            self.head = (fields[0], kind_of, options)
             return
         if kind not in ("item", "table", "column") or self.head is None or not 2 <= len(fields) <= 4 or not fields[1]:
             self.problems.append(
@@ -207,7 +229,9 @@ class _FileReader:
             self.problems.insert(0, "line 1: the first line is not `system`")
         if self.problems or self.head is None:
             raise UserError(f"{self.path.name}: " + "; ".join(self.problems[:20]))
-        return System(*self.head, self.items, self.tables)
+        name, kind, options = self.head
+        prefix, family, ending = (options.get(each, "") for each in ("prefix", "family", "ending"))
+        return System(name, kind, int(prefix or 0), self.items, self.tables, family, ending.lower())
 
 
 def main(arguments: Sequence[str]) -> int:
