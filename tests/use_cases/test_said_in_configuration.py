@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,8 @@ from click.testing import CliRunner
 import coset
 from answering.wire_servers import Say, Wire, call
 from api.shop import write_shop
-from coset.environment.configuration import EnvironmentEntry, LimitsEntry, ModelsEntry, SourceEntry, load_environment
+from coset.environment.configuration import EnvironmentEntry, LimitsEntry, ModelsEntry, SourceEntry
+from coset.errors import LimitReached
 from coset.surfaces.command_line import coset as command_line
 
 QUESTION = "What amount did customers order?"
@@ -102,8 +106,10 @@ def test_the_other_keys_take_effect_at_the_next_comprehension(tmp_path: Path, mo
         "roles:\n  - {reference: shop/other.weight_in_ounces, is: .ounces}\n"
     )
     with_roles = BOTH.replace("orders.csv", "other.csv") + "identities: roles.yaml\n"
-    assert ".ounces" not in shown(folder, BOTH.replace("orders.csv", "other.csv") % ("", ""))
-    assert ".ounces" in shown(folder, with_roles % ("", ""))
+    for configuration, known in ((BOTH.replace("orders.csv", "other.csv"), False), (with_roles, True)):
+        shown(folder, configuration % ("", ""))
+        with coset.open(folder) as environment:  # Views have no place for roles.
+            assert ("is ounces" in str(environment.show("shop/other.weight_in_ounces"))) is known
 
 
 def test_a_limit_takes_effect_at_the_next_comprehension(tmp_path: Path):
@@ -153,20 +159,94 @@ def test_the_reader_is_asked_by_the_next_comprehension_and_the_agent_by_the_next
         assert "How many orders are there?" in agent.everything
 
 
-def test_models_and_limits_reach_those_who_use_them(tmp_path: Path):
+def test_the_arbiter_and_the_model_of_texts_are_asked_where_they_are_named(tmp_path: Path):
     folder = write_shop(tmp_path)
-    limits = {name: 7 for name in LimitsEntry.model_fields}
-    models = {name: "anthropic:some" for name in ModelsEntry.model_fields}
-    (folder / "coset.yaml").write_text(
-        (BOTH % ("", f", limits: {limits}, options: {{region: here}}")) + f"models: {models}\n"
-    )
-    environment = load_environment(folder)
-    assert all(getattr(environment.settings("shop").limits, name) == 7 for name in limits)
-    assert environment.settings("shop").options == {"region": "here"}
-    assert environment.models == models
+    shown(folder, BOTH % ("", ""))
+    classify = call("classify", query="SELECT status FROM shop.orders", column="status", categories=["open", "done"])
+    done = call("answer", text="some", confidence=0.9)
+    with Wire(Say("no records")) as arbiter, Wire(call("labels", labels=[])) as reader, Wire(classify, done) as agent:
+        for named, asked in (("", False), (f", arbiter: '{arbiter.url}', text: '{reader.url}'", True)):
+            (folder / "coset.yaml").write_text(BOTH % ("", "") + f"models: {{agent: '{agent.url}'{named}}}\n")
+            with coset.open(folder) as environment:
+                environment.ask("How many orders are done?")
+            assert bool(arbiter.requests) is bool(reader.requests) is asked
+            agent.script = [classify, done]
+
+
+def test_a_kind_says_how_a_location_is_read_and_options_reach_the_driver(tmp_path: Path):
+    folder = write_shop(tmp_path)
+
+    def refused(configuration: str) -> str:
+        (folder / "coset.yaml").write_text(configuration)
+        with coset.open(folder) as environment:
+            [(source, problem)] = environment.comprehend(jobs=1).unreachable
+        assert source == "crm"
+        return problem
+
+    assert "crm (sqlite, 1 table)" in shown(folder, BOTH % (", kind: sqlite", ""))
+    assert "crm.db" in refused(BOTH % (", kind: duckdb", ""))
+    driven = f"sources:\n  crm: {{location: 'sqlite:///{folder}/crm.db', kind: sqlalchemy%s}}\n"
+    assert "crm (sqlalchemy, 1 table)" in shown(folder, driven % "")
+    assert "no_such_argument" in refused(driven % ", options: {no_such_argument: 'yes'}")
+
+
+def test_limits_of_rows_decide_what_is_copied_sampled_and_fetched(tmp_path: Path):
+    folder = write_shop(tmp_path)
+    whole = shown(folder, BOTH % ("", ""))
+    copies = folder / ".coset" / "snapshots"
+    assert any((copies / "crm").rglob("*.parquet")) and any((copies / "shop").rglob("*.parquet"))
+    left = shown(folder, BOTH % (", limits: {snapshot_rows: 10, sample_rows: 12}", ", limits: {snapshot_bytes: 10}"))
+    assert "60 values" in whole and "12 values" in left and "'Basel' 3," in left  # Of customers, 12 were looked at.
+    with coset.open(folder) as environment:
+        assert environment.comprehend(jobs=1).looked_at == 0
+        [use] = environment.sql("SELECT company_name FROM crm.customers WHERE city = 'Chur'").uses
+        assert (use.reading, use.rows) == ("fetched", 15)
+        [use] = environment.sql("SELECT count(*) FROM shop.orders").uses
+        assert use.reading == "in place"
+    (folder / "coset.yaml").write_text(BOTH % (", limits: {snapshot_rows: 10, fetch_rows: 20}", ""))
+    with coset.open(folder) as environment, pytest.raises(LimitReached, match="more than 20 rows"):
+        environment.sql("SELECT max(length(company_name)) FROM crm.customers")
+
+
+def test_the_age_of_a_copy_and_the_time_of_a_connection_and_a_query_are_kept_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = write_shop(tmp_path)
+    monkeypatch.setattr("coset.environment.sources.any_sql.source.AnySQL.change_token", lambda *_: None)
+    driven = "sources:\n  crm: {location: 'sqlite:///%s', kind: sqlalchemy, limits: {%s}}\n"
+    for said, travelled in (("age_seconds: 3600", 0), ("age_seconds: 0", 60)):
+        (folder / "coset.yaml").write_text(driven % (folder / "crm.db", said))
+        with coset.open(folder) as environment:
+            environment.sql("SELECT count(*) FROM crm.customers")
+            [use] = environment.sql("SELECT count(*) FROM crm.customers").uses
+            assert use.rows == travelled, said
+    with sqlite3.connect(folder / "crm.db") as connection:
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS n FROM n"
+        connection.execute(f"CREATE VIEW slow AS {endless}")
+    (folder / "coset.yaml").write_text(BOTH % (", limits: {query_seconds: 0.3}", ""))
+    with coset.open(folder) as environment:
+        problems = " ".join(problem for _, problem in environment.comprehend(jobs=1).problems)
+        assert "query_seconds" in problems and "0.3" in problems
+    locked = sqlite3.connect(folder / "crm.db", isolation_level=None, check_same_thread=False)
+    locked.execute("DROP VIEW slow")
+    for seconds, reached in ((0.05, False), (60, True)):
+        locked.execute("BEGIN EXCLUSIVE")
+        threading.Timer(1.5, lambda: locked.execute("COMMIT")).start()
+        (folder / "coset.yaml").write_text(BOTH % (f", limits: {{connect_seconds: {seconds}}}", ""))
+        with coset.open(folder) as environment:
+            unreachable = environment.comprehend(jobs=1, everything=True).all_problems
+        assert bool(unreachable) is not reached, unreachable
+        while locked.in_transaction:
+            time.sleep(0.05)
+    locked.close()
 
 
 def test_every_key_of_the_file_is_tried_here():
     tried = Path(__file__).read_text()
-    keys = [*EnvironmentEntry.model_fields, *SourceEntry.model_fields]
+    keys = [
+        *EnvironmentEntry.model_fields,
+        *SourceEntry.model_fields,
+        *LimitsEntry.model_fields,
+        *ModelsEntry.model_fields,
+    ]
     assert [key for key in keys if f"{key}:" not in tried] == []

@@ -222,7 +222,7 @@ def _listed_tables(source: Source, fingerprint: str | None, cache: Path) -> tupl
     key = None
     if fingerprint is not None:
         # Digests, because a location may have secrets in it.
-        text = json.dumps([LISTING_VERSION, settings.kind, settings.location, str(settings.limits)])
+        text = json.dumps([LISTING_VERSION, settings.kind, settings.location, str(settings.limits), settings.options])
         same = hashlib.sha256(text.encode()).hexdigest()
         key = hashlib.sha256(f"{same} {fingerprint}".encode()).hexdigest()
         try:

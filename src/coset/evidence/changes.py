@@ -19,8 +19,9 @@ import duckdb
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
 from coset.environment.families import Unit, token_of, units_of
+from coset.environment.source import Source
 from coset.errors import CosetError
-from coset.evidence.reading import content_digest, make_unit_readable, open_connection
+from coset.evidence.reading import content_digest, is_sampled, make_unit_readable, open_connection
 from coset.state import EvidenceState, KnownTable
 from coset.state.read_model import ReadModel
 from coset.state.rows import reference_of, shape_of
@@ -103,7 +104,7 @@ class _Judge:
             return False
         if source.settings.schema_only:
             return _place(name, unit) not in self.with_values
-        if known.token is None:
+        if known.token is None or _is_sampled_otherwise(source, unit, known):
             return False
         try:
             token = token_of(source, unit)
@@ -118,6 +119,17 @@ class _Judge:
         if same:
             self.state.renew_token(_place(name, unit), token)
         return same
+
+
+def _is_sampled_otherwise(source: Source, unit: Unit, known: KnownTable) -> bool:
+    """Whether the limits of a source ask for more or fewer rows of a table than were looked at."""
+    if unit.members:
+        return False
+    if not is_sampled(source, unit.table):
+        return known.sampled is not None
+    limit, rows = source.settings.limits.sample_rows, known.rows or 0
+    looked_at = rows if known.sampled is None else known.sampled
+    return looked_at > limit or looked_at < min(limit, 0.9 * rows)  # Rows are often an estimate of the source's.
 
 
 def _place(name: str, unit: Unit) -> str:

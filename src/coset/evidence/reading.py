@@ -201,13 +201,20 @@ def _copied(connection: duckdb.DuckDBPyConnection, local: LocalTable, scratch: P
     return relation
 
 
+def is_sampled(source: Source, table: Table) -> bool:
+    """Whether only so many rows of a table are looked at as the source's limits say."""
+    # A file of a few kB may hold a thousand million rows.
+    too_long = (table.rows or 0) > source.settings.limits.fetch_rows and source.in_place(table) is not None
+    return too_long or stays_at_source(source, table)
+
+
 def _local(
     source: Source, table: Table, token: str | None, state_folder: Path, scratch: Path
 ) -> tuple[LocalTable, int | None]:
     """The table as DuckDB can read it here, and how many rows that are when it is a sample, then kept at `scratch`."""
+    if is_sampled(source, table):
+        return _sample(source, table, scratch)
     place = source.in_place(table)
-    if stays_at_source(source, table) or (place and (table.rows or 0) > source.settings.limits.fetch_rows):
-        return _sample(source, table, scratch)  # A file of a few kB may hold a thousand million rows.
     if place:
         return in_place(source, table, place), None
     snapshots = Snapshots(state_folder / "snapshots")

@@ -55,6 +55,9 @@ class KnownTable:
     digest: str | None = None
     shape: str = ""
     problem: str | None = None
+    rows: int | None = None
+    sampled: int | None = None
+    """So many rows were looked at, where not all were."""
 
 
 class EvidenceState:
@@ -318,7 +321,9 @@ class EvidenceState:
 
     def known_tables(self) -> dict[str, KnownTable]:
         """How each table was when it was comprehended."""
-        rows = self._connection.execute("SELECT reference, token, digest, shape, problem FROM tables").fetchall()
+        rows = self._connection.execute(
+            "SELECT reference, token, digest, shape, problem, rows, sampled_rows FROM tables"
+        ).fetchall()
         return {row[0]: KnownTable(*row[1:]) for row in rows}
 
     def renew_token(self, reference: str, token: str | None) -> None:
