@@ -223,3 +223,24 @@ def test_for_what_there_is_no_room_is_said_and_long_texts_of_small_results_are_w
 
 def test_the_limit_of_calls_stands_in_the_description_of_a_tool():
     assert f"At most {MOST_CALLS} calls" in TOOLS["sql"]
+
+
+def test_a_text_operation_says_what_it_would_cost_before_it_reads(environment: Environment):
+    query = {"query": "SELECT name FROM crm.customers", "column": "name", "categories": ["a", "b"]}
+    answer, wire = asked(
+        environment,
+        call("records", shape=SHAPE),
+        Say(calls=[("classify", {**query, "only_cost": True})]),
+        call("answer", text="none", confidence=0),
+    )
+    told = str(wire.requests[2]["messages"][-1]["content"])
+    assert "It would read" in told and "requests" in told and len(wire.requests) == 3
+    answer, wire = asked(
+        environment,
+        call("records", shape=SHAPE),
+        Say(calls=[("classify", query)]),
+        call("answer", text="none", confidence=0),
+        limits=Limits(tokens=1_200),
+    )
+    assert "tokens are left: filter the SELECT" in str(wire.requests[2]["messages"][-1]["content"])
+    assert not any(step.step.startswith("text") for step in answer.steps)

@@ -117,7 +117,7 @@ TOOLS = {
     "recover": "More evidence for several things at once: all about a reference, a record (R3), or where words are "
     "found in names, values and documents, with details of the best.",
     "classify": "Sort the texts of a column into categories by meaning. Gives a table. Costs about one request for "
-    "each 20 texts that a model must read: at most some hundred, the rest is learned from those.",
+    "each 20 texts that a model must read: 200 at most, the rest is learned from those; only_cost says how many.",
     "extract": "Read fields out of the texts of a column by meaning. Gives a table. Costs like classify.",
     "ask_user": "Ask the person one short question, when only they can say which reading is meant.",
     "resolve_entities": "Bring together rows of a table that are one thing under several spellings. Gives a table.",

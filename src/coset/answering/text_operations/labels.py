@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import inspect
 import json
+import math
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -138,18 +139,40 @@ class LabelCache:
         with contextlib.suppress(sqlite3.Error, OSError), contextlib.closing(self._open()) as connection, connection:
             connection.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?)", rows)
 
+    def keep_accuracy(self, operation: str, column: str, accuracy: float, texts: int) -> None:
+        """How often an operation over the texts of a column was expected to be right."""
+        with contextlib.suppress(sqlite3.Error, OSError), contextlib.closing(self._open()) as connection, connection:
+            row = (operation, column.lower(), accuracy, texts)
+            connection.execute("INSERT OR REPLACE INTO accuracies VALUES (?, ?, ?, ?)", row)
+
+    def accuracy(self, operation: str, column: str) -> tuple[float, int] | None:
+        """The same of the last time, and of how many texts; None where there was none."""
+        if self.path.exists():
+            with contextlib.suppress(sqlite3.Error), contextlib.closing(self._open()) as connection:
+                sql = "SELECT accuracy, texts FROM accuracies WHERE operation = ? AND text_column = ?"
+                found = connection.execute(sql, (operation, column.lower())).fetchone()
+                return (float(found[0]), int(found[1])) if found else None
+        return None
+
     def _open(self) -> sqlite3.Connection:
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600))
         connection = sqlite3.connect(self.path, timeout=30.0)
         connection.execute("CREATE TABLE IF NOT EXISTS labels (key TEXT PRIMARY KEY, label TEXT NOT NULL)")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS accuracies (operation TEXT, text_column TEXT, accuracy REAL, texts INTEGER, "
+            "PRIMARY KEY (operation, text_column))"
+        )
         return connection
 
 
 def _key(question: str, text: str) -> str:
     return hashlib.sha256(f"{question}\x00{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
+
+REQUEST_TOKENS, LABEL_TOKENS = 300, 20
+"""About so many for the words around a batch, and for each label that comes back."""
 
 Labeller = Callable[[Sequence[str]], Sequence[Any] | Awaitable[Sequence[Any]]]
 
@@ -168,6 +191,26 @@ class Budget:
     def __post_init__(self) -> None:
         if self.texts < 1 or self.batch < 1 or self.letters < 40:
             raise UserError("a text operation needs at least one text to read, one a call, and 40 letters of each")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What an operation over texts would cost at most."""
+
+    texts: int
+    """Different ones."""
+    read: int
+    """So many of them a model would read; the rest is learned from those, or remembered."""
+    requests: int
+    tokens: int
+
+
+def estimate(texts: Sequence[str | None], budget: Budget, remembered: int = 0) -> Estimate:
+    distinct = {text for text in texts if text and text.strip()}
+    read = min(budget.texts, len(distinct) - remembered)
+    mean = sum(min(len(text), budget.letters) for text in distinct) / max(1, len(distinct))
+    requests = math.ceil(read / budget.batch)
+    return Estimate(len(distinct), read, requests, round(requests * REQUEST_TOKENS + read * (mean / 4 + LABEL_TOKENS)))
 
 
 @dataclass

@@ -23,7 +23,7 @@ from coset.answering.recorder import Recorder
 from coset.answering.text_operations.classify import Classified, Encode, classify
 from coset.answering.text_operations.expressions import Candidate, facet_candidates
 from coset.answering.text_operations.extract import Extracted, Proposer, extract
-from coset.answering.text_operations.labels import Budget, LabelCache, Labeller, TextReader
+from coset.answering.text_operations.labels import Budget, LabelCache, Labeller, TextReader, estimate
 from coset.environment.configuration import Environment
 from coset.environment.source import unique_names
 from coset.errors import LimitReached, UserError
@@ -148,6 +148,7 @@ class ClassifyArguments(Arguments):
     column: str
     categories: References
     question: Annotated[Text, Field(description="what tells them apart, in a sentence")] = ""
+    only_cost: Annotated[bool, Field(description="only say what it would cost")] = False
 
 
 class ExtractArguments(Arguments):
@@ -155,6 +156,7 @@ class ExtractArguments(Arguments):
     column: str
     fields: References
     question: Annotated[Text, Field(description="what the fields mean, in a sentence")] = ""
+    only_cost: Annotated[bool, Field(description="only say what it would cost")] = False
 
 
 class ResolveArguments(Arguments):
@@ -186,6 +188,8 @@ class TextTools:
         }
 
     async def _classify(self, arguments: ClassifyArguments) -> Outcome:
+        if told := self._cost("classify", arguments):
+            return told
         made = await classify_column(
             self._session,
             self._results.whole(arguments.query),
@@ -198,9 +202,12 @@ class TextTools:
             instruction=arguments.question,
             cache=LabelCache(self._environment.state_folder),
         )
+        self._keep_accuracy("classify", arguments, made.found.expected_accuracy, made.found.texts)
         return self._outcome(made.name, made.table, made.found, _categories(made.found))
 
     async def _extract(self, arguments: ExtractArguments) -> Outcome:
+        if told := self._cost("extract", arguments):
+            return told
         made = await extract_columns(
             self._session,
             self._results.whole(arguments.query),
@@ -213,7 +220,33 @@ class TextTools:
             instruction=arguments.question,
             cache=LabelCache(self._environment.state_folder),
         )
+        known = [each for each in made.found.expected_accuracy.values() if each is not None]
+        self._keep_accuracy("extract", arguments, min(known, default=None), made.found.texts)
         return self._outcome(made.name, made.table, made.found, _fields(made.found))
+
+    def _cost(self, operation: str, arguments: ClassifyArguments | ExtractArguments) -> Outcome | None:
+        """What it would cost, where that is asked for, or is more than is left; None to go on."""
+        _, texts = _texts(self._session, self._results.whole(arguments.query), arguments.column)
+        found = estimate(texts, Budget())
+        ledger = self._reader.client.ledger
+        left = None if ledger.limits.tokens is None else ledger.limits.tokens - ledger.tokens
+        too_much = left is not None and found.tokens > left
+        if not arguments.only_cost and not too_much:
+            return None
+        before = LabelCache(self._environment.state_folder).accuracy(operation, arguments.column)
+        sure = f"; over {before[1]:,} texts of such a column it was right in about {before[0]:.0%}" if before else ""
+        told = (
+            f"It would read {found.read:,} of {found.texts:,} different texts, in some {found.requests:,} requests and "
+            f"{found.tokens:,} tokens at most{sure}."
+        )
+        more = f" Only {left:,} tokens are left: filter the SELECT." if too_much else ""
+        return Outcome(f"{told}{more}", too_much)
+
+    def _keep_accuracy(
+        self, operation: str, arguments: ClassifyArguments | ExtractArguments, accuracy: float | None, texts: int
+    ) -> None:
+        if accuracy is not None:
+            LabelCache(self._environment.state_folder).keep_accuracy(operation, arguments.column, accuracy, texts)
 
     async def _resolve_entities(self, arguments: ResolveArguments) -> Outcome:
         from coset.answering.text_operations.entity_resolution import resolve_entities
