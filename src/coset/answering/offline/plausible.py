@@ -261,6 +261,51 @@ def _takes_what_is_said_from_elsewhere(reading: Reading) -> str:
     return ""
 
 
+def _gives_all_for_the_first(reading: Reading) -> str:
+    """`Which reason causes the highest refunds?` asks for one reason, not for the highest refund of each."""
+    asks = re.match(
+        r"\s*(which|what|who)\b.*\b(highest|lowest|largest|smallest|biggest|most|least)\b", reading.question, re.I
+    )
+    if asks and reading.plan.groups and reading.plan.order is None and not reading.slots.each:
+        return "the question asks for the first of several, and what was understood gives all of them"
+    return ""
+
+
+def _adds_up_nothing(reading: Reading) -> str:
+    """`Which industry has the most employees?` asks for those of all its companies, not for the largest company."""
+    plan, slots = reading.plan, reading.slots
+    order = plan.order
+    if not slots.order_by_links or plan.groups or order is None or order.column is None or order.function:
+        return ""
+    shown = [reading.known.columns[each.column] for each in plan.outputs if each.column]
+    if shown and not any(column.unique for column in shown) and not slots.context:
+        return f"it is not clear whether {reading.known.columns[order.column].name} is to be added up"
+    return ""
+
+
+def _takes_a_state_from_partners(reading: Reading) -> str:
+    """`Active accounts` are not accounts of which one of the subscriptions is active, unless the question says so."""
+    plan = reading.plan
+    ways = reading.known.ways(plan.table)
+    named = {n.reference for chunk in reading.chunks if chunk.kind == "table" for n in chunk.named}
+    small = {chunk.text.lower() for chunk in reading.chunks if chunk.kind == "value" and chunk.text.islower()}
+    for each in (each for each in plan.filters if isinstance(each, Condition)):
+        table = reading.known.columns[each.column].table
+        far = table in ways and not ways[table].to_one
+        if far and table not in named and any(str(value).lower() in small for value in each.values):
+            return f"'{each.values[0]}' is said of {table}, which the question does not name"
+    return ""
+
+
+def _asks_for_what_is_not_named(reading: Reading) -> str:
+    """`Where are our depots?` and `vehicles from 2015`: a place or a moment that no word names."""
+    if asks := re.match(r"\s*(where|when|why)\b", reading.question, re.IGNORECASE):
+        return f"'{asks[1]}' names no column"
+    if re.search(r"\bfrom\s+\d{4}\b(?!.*\b(to|until|till|on|onwards?)\b)", reading.question, re.IGNORECASE):
+        return "'from' may mean of that year or since then"
+    return ""
+
+
 _UNITS = frozenset(
     stem(word)
     for word in (*UNIT_WORDS, "percentage", "pct", "minutes", "seconds", "hours", "days", "years", "amount", "value")
@@ -281,4 +326,8 @@ RULES: tuple[Callable[[Reading], str], ...] = (
     _counts_what_links,
     _splits_what_is_said,
     _takes_what_is_said_from_elsewhere,
+    _gives_all_for_the_first,
+    _adds_up_nothing,
+    _takes_a_state_from_partners,
+    _asks_for_what_is_not_named,
 )
