@@ -6,12 +6,12 @@ ENVIRONMENT is a folder with a comprehended coset.yaml; TRUTH has relations.tsv 
 copies.tsv (table, copy_of, kind), codes.tsv (column, code_list, outdated_lists) and meanings.tsv (what tables and
 columns mean). Statements are made from these: right ones count and add up over originals, joined as they should be,
 without rows that are deleted or tests, with dates read in every form they have (in three ways of writing) and amounts
-by currency; those over tables with cancelled, reversed or void rows, of which only a document says whether they count,
-are unsettled and counted apart; wrong ones read a copy, keep deleted and test rows, add up the one side of a join, join values that are
-written differently as they are, decode with an outdated list, compare dates of several forms as text, add up several
-currencies, or give a row for each of the many side where one for each of the other was pinned. A check counts as
-warning when it says `failed` or `doubt`; its precision is right warnings among all, its recall is over the kinds that
-it is made for.
+by currency; those over tables with cancelled, reversed or void rows, of which only a document says whether they
+count, are unsettled and counted apart; wrong ones read a copy, keep deleted and test rows, add up the one side of a
+join, join values that are written differently as they are, decode with an outdated list, compare dates of several
+forms as text, add up several currencies, or give a row for each of the many side where one for each of the other was
+pinned. A check counts as warning when it says `failed` or `doubt`; its precision is right warnings among all, its
+recall is over the kinds that it is made for.
 """
 
 from __future__ import annotations

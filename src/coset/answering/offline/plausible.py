@@ -263,10 +263,12 @@ def _takes_what_is_said_from_elsewhere(reading: Reading) -> str:
 
 def _gives_all_for_the_first(reading: Reading) -> str:
     """`Which reason causes the highest refunds?` asks for one reason, not for the highest refund of each."""
-    asks = re.match(
-        r"\s*(which|what|who)\b.*\b(highest|lowest|largest|smallest|biggest|most|least)\b", reading.question, re.I
+    plan = reading.plan
+    asks = re.match(r"\s*(which|what|who)\b", reading.question, re.IGNORECASE)
+    most = re.search(
+        r"(?<!at )\b(highest|lowest|largest|smallest|biggest|most|least)\b", reading.question, re.IGNORECASE
     )
-    if asks and reading.plan.groups and reading.plan.order is None and not reading.slots.each:
+    if asks and most and plan.groups and plan.order is None and plan.repeated is None and not reading.slots.each:
         return "the question asks for the first of several, and what was understood gives all of them"
     return ""
 
