@@ -153,6 +153,8 @@ PROVEN, PROVEN_ASIDE, PROVEN_BITS, KEY_ROLE = 0.93, 0.8, 1_000.0, 0.6
 """On the environments that taught the judging all joins of such keys hold, 60 of them listed."""
 SURE_BY_PREFIX = 0.85
 """Of two columns whose every value begins with the same word, one of them unique and holding the other."""
+FEW_BITS, TELLING_EACH, LEAST_TELLING = 150.0, 8.0, 10
+"""Fewer shared values prove a key where each tells more."""
 EQUAL, EQUAL_BITS = 0.97, 300.0
 ADDRESSES, SAME_ADDRESSES, LEAST_ADDRESSES = 0.4, 0.75, 0.3
 ELSEWHERE = 0.5
@@ -260,14 +262,26 @@ def _is_proven(candidate: Candidate, side: Sides, background: Background) -> boo
     """Whether nearly all of a key is found in another one, each value of which would be unlikely there by itself: such
     keys are of the same things, whatever they are called."""
     overlap = candidate.overlap
+    shared = overlap.containment * overlap.left.keys
+    left, right = background.roles(side.left), background.roles(side.right)
+    if (
+        overlap.containment < 0.9
+        or held_by_chance(overlap)
+        or "piece" in (overlap.left.form, overlap.right.form)
+        or candidate.left.table == candidate.right.table
+        or right.key < KEY_ROLE
+    ):
+        return False
+    if "head" in (overlap.left.form, overlap.right.form) and overlap.containment < EQUAL:
+        return False  # With a digit less, numbers are met more easily.
+    many = candidate.bits >= max(PROVEN_BITS, BITS_EACH * shared)
+    if many and left.key >= KEY_ROLE and overlap.right.uniqueness >= 0.95:
+        return True
     return (
-        candidate.bits >= max(PROVEN_BITS, BITS_EACH * overlap.containment * overlap.left.keys)
-        and overlap.containment >= 0.9
-        and overlap.right.uniqueness >= 0.95
-        and not held_by_chance(overlap)
-        and not {"piece", "head"} & {overlap.left.form, overlap.right.form}
-        and candidate.left.table != candidate.right.table
-        and min(background.roles(side.left).key, background.roles(side.right).key) >= KEY_ROLE
+        candidate.bits >= max(FEW_BITS, TELLING_EACH * shared)
+        and overlap.found >= LEAST_TELLING
+        and left.measure + left.description < KEY_ROLE
+        and overlap.right.uniqueness >= 0.9
     )
 
 

@@ -23,8 +23,10 @@ SURPRISING_BITS = 30.0
 SAME_BITS = 300.0
 HUB_LIKELY = 0.6
 PARTS = ("piece", "head", "digits")
-FURTHER_LIKELY, FURTHER_UNNAMED, FURTHER_UNIQUE = 0.25, 0.5, 0.95
+FURTHER_LIKELY, FURTHER_UNNAMED, FURTHER_UNIQUE, FURTHER_HELD = 0.25, 0.5, 0.9, 0.9
 """A further parent must be so likely, and more so where others would not refer to its table by it."""
+UNIQUE_INSIDE = 0.97
+"""What lists the same things in the same source lists each of them once."""
 CLOSER = 1.3
 ALL_OF_THEM, LEAST_THROUGH, LEAST_REFERRED, THROUGH = 0.97, 0.9, 2, 0.95
 
@@ -131,7 +133,10 @@ def _with_further(
     possible: dict[int, list[Scored]] = {}
     for each in _through_others(scored, parents, referred):
         left, right = each.candidate.left.number, each.candidate.right.number
-        if left in parents and not {(left, right), (right, left)} & pairs and _is_further(each, parents[left][0]):
+        one, other = each.candidate.left.table, each.candidate.right.table
+        crosses = bool(sources) and sources[one] != sources[other]
+        known = (left, right) in pairs or (right, left) in pairs
+        if left in parents and not known and _is_further(each, parents[left][0], crosses):
             possible.setdefault(left, []).append(each)
     found = list(chosen)
     for left, several in sorted(possible.items()):
@@ -185,14 +190,15 @@ def _is_whole(variant: Variant) -> bool:
     return variant.form not in PARTS
 
 
-def _is_further(each: Scored, first: Scored) -> bool:
+def _is_further(each: Scored, first: Scored, crosses: bool) -> bool:
     """Whether the right side may list the same things as the first parent of the column does."""
     overlap = each.candidate.overlap
     least = FURTHER_LIKELY if Features(*each.candidate.features).right_is_main else FURTHER_UNNAMED
+    unique = FURTHER_UNIQUE if crosses else UNIQUE_INSIDE
     return (
         each.likelihood >= least
-        and overlap.right.uniqueness >= FURTHER_UNIQUE
-        and overlap.containment >= 0.95 * first.candidate.overlap.containment
+        and overlap.right.uniqueness >= unique
+        and overlap.containment >= FURTHER_HELD * first.candidate.overlap.containment
     )
 
 
