@@ -145,6 +145,69 @@ def test_a_zero_that_stands_for_nothing_hides_no_reference_to_the_own_table():
     assert ("crm/crm_people.survivor", "crm/crm_people.id") in found
 
 
+def test_a_dense_number_that_names_earlier_rows_of_its_table_is_told_from_one_that_does_not():
+    columns = ("mes/mes_scrap.id_scrap", "mes/mes_scrap.id_reversed", "mes/mes_scrap.id_shift")
+    found = judged_joins(
+        dict.fromkeys(columns, "identifier"),
+        "CREATE TABLE mes_scrap AS SELECT i AS id_scrap, CASE WHEN i % 25 = 0 THEN i - 7 END AS id_reversed, "
+        "CASE WHEN i % 10 = 3 THEN (i * 7919) % 2000 + 1 END AS id_shift, i % 9 AS weight FROM range(1, 2001) t(i)",
+    )
+    assert ("mes/mes_scrap.id_reversed", "mes/mes_scrap.id_scrap") in found
+    assert ("mes/mes_scrap.id_shift", "mes/mes_scrap.id_scrap") not in found
+
+
+def test_a_second_name_of_the_row_itself_refers_to_nothing():
+    found = judged_joins(
+        dict.fromkeys(("a/a_t.code", "a/a_t.same"), "identifier"),
+        "CREATE TABLE a_t AS SELECT substr(md5(i::VARCHAR), 1, 10) AS code, CASE WHEN i % 5 = 0 THEN "
+        "substr(md5(i::VARCHAR), 1, 10) END AS same, 'n' || i AS text FROM range(900) t(i)",
+    )
+    assert ("a/a_t.same", "a/a_t.code") not in found
+
+
+def test_a_few_numbers_far_off_do_not_make_serial_numbers_telling():
+    found = judged_joins(
+        dict.fromkeys(("fsa/fsa_units.unit", "dwh/dwh_sales.sales_key"), "identifier"),
+        "CREATE TABLE fsa_units AS SELECT 'U' || lpad((CASE WHEN i > 1960 THEN 900000 + i ELSE i END)::VARCHAR, 6, '0') "
+        "AS unit, 'm' || i % 30 AS model FROM range(1, 2001) t(i)",
+        "CREATE TABLE dwh_sales AS SELECT i AS sales_key, i % 77 AS n FROM range(1, 6001) t(i) WHERE i % 11 > 0",
+    )
+    assert not [pair for pair in found if "fsa/fsa_units.unit" in pair]
+
+
+def test_codes_of_two_kinds_in_one_column_join_each_with_its_own_table():
+    key = "100000 + i * 137"
+    found = judged_joins(
+        dict.fromkeys(("led/led_parties.code", "crm/crm_people.p", "crm/crm_agents.a"), "identifier"),
+        f"CREATE TABLE crm_people AS SELECT {key} AS p, 'x' || i AS name FROM range(600) t(i)",
+        f"CREATE TABLE crm_agents AS SELECT {key} + 61 AS a, 'y' || i AS name FROM range(300) t(i)",
+        f"CREATE TABLE led_parties AS SELECT 'C' || lpad(({key})::VARCHAR, 9, '0') AS code, i AS n FROM range(500) t(i) "
+        f"UNION ALL SELECT 'S' || lpad(({key} + 61)::VARCHAR, 9, '0'), i FROM range(250) t(i)",
+    )
+    assert ("led/led_parties.code", "crm/crm_people.p") in found
+    assert ("led/led_parties.code", "crm/crm_agents.a") in found
+
+
+def test_places_in_the_elements_of_lists_join():
+    found = judged_joins(
+        dict.fromkeys(("fsa/fsa_visits.parts[].no", "erp/erp_parts.part"), "identifier"),
+        CODES,
+        "CREATE TABLE fsa_visits AS SELECT n AS visit, list({'no': part, 'qty': n % 3}) AS parts FROM "
+        "(SELECT part, (i * 7 + x) % 150 AS n FROM (SELECT part, row_number() OVER () AS i FROM erp_parts), "
+        "range(2) r(x)) GROUP BY n",
+    )
+    assert found["fsa/fsa_visits.parts[].no", "erp/erp_parts.part"].left_match.value == 1.0
+
+
+def test_a_number_that_repeats_may_have_a_check_digit():
+    found = judged_joins(
+        dict.fromkeys(("qms/qms_claims.cust", "erp/erp_people.no"), "identifier"),
+        "CREATE TABLE erp_people AS SELECT 100000 + i * 613 AS no, 'x' || i AS name FROM range(700) t(i)",
+        "CREATE TABLE qms_claims AS SELECT i AS n, '00' || no || (no * 7 % 9) AS cust FROM erp_people, range(4) t(i)",
+    )
+    assert ("qms/qms_claims.cust", "erp/erp_people.no") in found
+
+
 def test_what_was_proposed_is_kept_apart_from_what_is_believed(tmp_path: Path):
     from coset.state import EvidenceState
     from coset.use_cases.comprehend import comprehend

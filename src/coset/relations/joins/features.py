@@ -116,8 +116,8 @@ def bits(overlap: Overlap) -> float:
 
 
 def specificity(overlap: Overlap) -> float:
-    """How many bits one shared key tells. Of numbers it counts how many the right has where the left has its own, as far
-    as both reach: a few numbers of another kind far off (test units from 900,000 on) make the others no rarer."""
+    """How many bits one shared key tells. Of numbers it counts how many the right has where the left has its own, as
+    far as both reach: a few numbers of another kind far off (trials from 900,000 on) make the others no rarer."""
     left, right = overlap.left, overlap.right
     if not (left.is_number and right.is_number and len(right.numbers)):
         return right.specificity

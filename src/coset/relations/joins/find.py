@@ -30,6 +30,7 @@ from coset.relations.joins.neighbours import (
     touched_lefts,
 )
 from coset.relations.joins.overlap import Opens, Overlap, TableReader, pair_key_sets
+from coset.relations.joins.own_rows import with_own_rows
 from coset.relations.joins.selection import LEAST_LIKELY, Scored, choose, likeliest
 from coset.state.joins import JoinTables
 from coset.state.objects import Reference, Relation
@@ -128,7 +129,7 @@ def believe(
         tests = Tests(memory, (), {str(table.reference) for table in ordered})
         known = memory.columns(ordered)
         candidates, sides = judged_candidates(memory, ordered, known)
-        scored = judged(candidates, sides, background)
+        scored = with_own_rows(judged(candidates, sides, background), candidates, sides, background, reader, tests)
         found = _relations(scored, reader, known, tests, LEAST_BELIEVED, FURTHER_PARENTS)
         relations = with_what_people_said(found, said, reader, known)
         tests.store(keep_others=True)
