@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands import coset
+from coset.errors import CosetError
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +80,43 @@ def test_a_source_that_is_down_is_told_and_the_rest_is_kept(tmp_path: Path):
     answer = coset("comprehend", "--jobs", "1", folder=tmp_path)
     assert answer.returncode == 1 and "b could not be read" in answer.stdout
     assert coset("show", "a/a", folder=tmp_path).returncode == 0
+
+
+def test_a_schedule_goes_on_whatever_fails(monkeypatch, capsys):
+    from coset.surfaces.command_line import comprehending
+    from coset.use_cases.comprehend import Summary
+
+    slept: list[float] = []
+    monkeypatch.setattr(comprehending.time, "sleep", slept.append)
+    rounds = iter(
+        [CosetError("the disk is full"), ValueError("secret value"), Summary(units=2, problems=(("shop", "is down"),))]
+    )
+
+    def once() -> Summary:
+        found = next(rounds)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    comprehending.again_and_again(once, 3600, rounds=3)
+    told = capsys.readouterr()
+    assert "tried again in 1 h: the disk is full" in told.err and "unexpected ValueError" in told.err
+    assert "secret value" not in told.err and "shop could not be read: is down" in told.err
+    assert "1 problems" in told.out and len(slept) == 3 and all(3590 < seconds <= 3600 for seconds in slept)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("1h", 3600), ("1.5 d", 129_600)])
+def test_a_time_is_written_as_people_write_it(text: str, seconds: float):
+    from coset.surfaces.command_line.comprehending import Span
+
+    assert Span().convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["1", "soon", "-1h", "1w"])
+def test_another_time_is_refused(text: str):
+    import click
+
+    from coset.surfaces.command_line.comprehending import Span
+
+    with pytest.raises(click.BadParameter, match="such as 30m"):
+        Span().convert(text, None, None)

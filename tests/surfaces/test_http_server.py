@@ -98,7 +98,7 @@ def test_mcp_keeps_no_session_for_a_request(place: tuple[str, int]):
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
     }  # fmt: skip
-    with serving(make_application(Server("t"), "127.0.0.1", None)) as (host, port):
+    with serving(make_application(Server("t"), "127.0.0.1")) as (host, port):
         answers = [
             httpx2.post(
                 f"http://{host}:{port}/mcp", json=hello, timeout=PATIENCE,

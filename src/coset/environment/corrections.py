@@ -22,6 +22,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, UserError
+from coset.people import acting_name
 
 FILE_NAME = "coset.corrections.yaml"
 HEADER = """\
@@ -247,8 +248,20 @@ def add_corrections(
         for entry in instead_of:
             file.remove(entry)
         for entry in entries:
-            file.add(entry)
+            file.add(signed(entry))
         return file.corrections
+
+
+def signed(entry: Correction) -> Correction:
+    """The entry with who says it and when, where the person is known and the entry does not say so already."""
+    if (name := acting_name()) is None or entry.by is not None:
+        return entry
+    return entry.model_copy(update={"by": name, "on": entry.on or datetime.date.today()})
+
+
+def is_same(one: Correction, other: Correction) -> bool:
+    """Whether two entries say the same, whoever said it and when."""
+    return _said(one) == _said(other)
 
 
 def remove_corrections(environment: Environment, entries: Iterable[Correction]) -> Corrections:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -113,7 +114,8 @@ async def await_for(threads: Executor, work: Callable[[Cancellation], T], report
 
 def _submitted(threads: Executor, work: Callable[[Cancellation], T], call: Cancellation) -> Future[T]:
     try:
-        return threads.submit(work, call)
+        # For whom the call is made, and what traces it, is known in the thread too.
+        return threads.submit(contextvars.copy_context().run, work, call)
     except RuntimeError:
         raise CosetError("this environment is closed: open it again with coset.open") from None
 

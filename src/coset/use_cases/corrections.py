@@ -18,6 +18,7 @@ from coset.environment.corrections import (
     Corrections,
     Role,
     add_corrections,
+    is_same,
     load_corrections,
     remove_corrections,
 )
@@ -231,7 +232,7 @@ def teach(workspace: Workspace, name: str, role: str, *, negative: bool = False)
         replaced, left = without(known, contradicted(known, new))
         add_corrections(environment, [*left, entry], instead_of=replaced)
         changes = _realise(state, environment, model)
-    return Teaching(tuple(each for each in _said(environment, model.inventory) if each.role == entry), changes)
+    return Teaching(tuple(each for each in _said(environment, model.inventory) if is_same(each.role, entry)), changes)
 
 
 def revoke(workspace: Workspace, number: int) -> Teaching:

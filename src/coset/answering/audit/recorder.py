@@ -24,6 +24,7 @@ from typing import Any, Literal
 from coset.answering.audit.store import KeptResult, canonical, open_audit, redactor
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, UserError
+from coset.people import acting_name
 
 Status = Literal["answered", "declined", "stopped", "failed", "asked back"]
 """answered: with a value; declined: not sure enough without a model; stopped: a limit ended it with what it had;
@@ -66,7 +67,9 @@ class RunRecorder:
         options: Mapping[str, Any] | None = None,
         started_at: datetime.datetime | None = None,
     ) -> int:
-        """Begin a run; its number. `models` says which model plays which part, `options` how the question was asked."""
+        """Begin a run; its number. `models` says which model plays which part, `options` how the question was asked,
+        to which is added `by`, the name of the person who asks, where one is known."""
+        told = {**(options or {}), **({"by": name} if (name := acting_name()) else {})}
         with self._lock:
             connection = self._connection
             connection.execute("BEGIN IMMEDIATE")
@@ -75,7 +78,7 @@ class RunRecorder:
                     "INSERT INTO runs (started_at, question, environment_version, mode, models, options) "
                     "VALUES (?, ?, ?, ?, ?, ?)",
                     [_written(started_at) if started_at else _now(), self._redact(question), environment_version, mode,
-                     self._json(dict(models or {})), self._json(dict(options or {}))],
+                     self._json(dict(models or {})), self._json(told)],
                 )  # fmt: skip
                 self.run = int(cursor.lastrowid or 0)
                 self._hold(connection)

@@ -41,6 +41,8 @@ class RunSummary:
     """From the start to the last ending, or to the last step while there is none."""
     doubts: int
     """Checks that failed or left doubt."""
+    by: str | None = None
+    """Who asked, where a server knows its people."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Run:
 
 
 _SUMMARIES = """
-SELECT r.number, r.started_at, r.question, r.mode,
+SELECT r.number, r.started_at, r.question, r.mode, json_extract(r.options, '$.by') AS by_whom,
     (SELECT status FROM endings e WHERE e.run = r.number ORDER BY rowid DESC LIMIT 1) AS status,
     (SELECT at FROM endings e WHERE e.run = r.number ORDER BY rowid DESC LIMIT 1) AS ended_at,
     (SELECT answer FROM endings e WHERE e.run = r.number ORDER BY rowid DESC LIMIT 1) AS answer,
@@ -176,6 +178,7 @@ def _summary(row: sqlite3.Row) -> RunSummary:
         None if row["without_price"] else row["cost"],
         _between(row["started_at"], end) if end else None,
         sum(1 for check in checks if check.get("outcome") in {"doubt", "failed"}),
+        row["by_whom"],
     )  # fmt: skip
 
 
@@ -201,7 +204,8 @@ def trace(run: Run, *, whole: bool = False) -> Iterator[str]:
     """The lines; `whole` cuts no text."""
     summary, longest = run.summary, 10**9 if whole else LONGEST
     yield f"run {summary.number}: {summary.question}"
-    yield f"  {summary.started_at}  {summary.mode} mode  {summary.status}"
+    asked_by = f"  asked by {summary.by}" if summary.by else ""
+    yield f"  {summary.started_at}  {summary.mode} mode  {summary.status}{asked_by}"
     for part, model in run.models.items():
         yield f"  {part}: {model}"
     if run.environment_version:

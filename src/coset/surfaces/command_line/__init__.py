@@ -40,6 +40,7 @@ COMMANDS = {
     "run": ("runs", "One run as a readable trace, or replayed on today's data without a model."),
     "mcp": ("serving", "Serve the environment to agents that speak the Model Context Protocol."),
     "ui": ("serving", "The environment as a web page on this machine: look, question, correct."),
+    "token": ("serving", "Make a token for a person who may use a server, with the line for the file of people."),
     "export": ("serving", "What coset knows as a semantic model for other tools: OSI, dbt, Cube, Markdown, JSON."),
     "calc": ("asking", "Work out an expression: arithmetic, statistics, dates, sets."),
     "train": ("train", "Train the weights from corpora (needs the [training] extra)."),
@@ -65,7 +66,7 @@ GROUPS = {
     ),
     "Ask": ("ask", "sql", "calc", "runs", "run"),
     "Correct": ("teach", "note", "join"),
-    "Serve": ("mcp", "ui", "export", "completion"),
+    "Serve": ("mcp", "ui", "token", "export", "completion"),
     "Measure": ("bench", "train"),
 }
 """The commands by what people do; a command that is in none comes last."""

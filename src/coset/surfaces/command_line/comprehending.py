@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
+import re
 import sys
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from coset.errors import CosetError
 from coset.surfaces.command_line.output import (
     cell,
     csv_option,
@@ -24,6 +30,18 @@ if TYPE_CHECKING:
     from coset.use_cases.readings import ReadingPlan
 
 
+class Span(click.ParamType):
+    """A time such as 90s, 30m, 1h or 1d, as seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", str(value).strip().lower())
+        if found is None:
+            self.fail("write a number with s, m, h or d, such as 30m or 1h", param, ctx)
+        return max(1.0, float(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[found[2]])
+
+
 @click.command(name="comprehend")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes to spread the work over.")
 @click.option("--cluster", metavar="ADDRESS", help="A Dask cluster to spread the work over, such as tcp://host:8786.")
@@ -38,6 +56,7 @@ if TYPE_CHECKING:
 )
 @click.option("--read-budget", type=click.IntRange(1000), metavar="TOKENS", help="Tokens that reading may use.")
 @click.option("--link", is_flag=True, help="Link records too: which are one thing (later, kept up to date).")
+@click.option("--every", type=Span(), metavar="TIME", help="Go on, and do it again each TIME: 30m, 1h, 1d.")
 @click.option("--yes", is_flag=True, help="Send what is said to the model without asking.")
 @environment_option
 @json_option
@@ -51,6 +70,7 @@ def comprehend_command(
     read_with: str | None,
     read_budget: int | None,
     link: bool,
+    every: float | None,
     yes: bool,
     environment_path: str | None,
     as_json: bool,
@@ -59,28 +79,64 @@ def comprehend_command(
 
     The first run reads every table once; later runs read only those that changed. It can be interrupted: what is done
     is kept, and the next run goes on. Exit code 1 when something could not be read; the rest is kept all the same.
+
+    With --every it goes on until it is ended: each time it reads what changed; what fails is told and tried again the
+    next time. Whoever reads the environment meanwhile waits for nothing.
     """
     from coset.evidence.work import over_cluster
     from coset.use_cases.readings import DEFAULT_BUDGET, ReadWith
 
-    with reporting("listing the sources") as report, opened(environment_path) as environment:
-        reader = read_with or environment.configuration.models.get("reader")
-        wish = ReadWith(reader, lambda plan: _agreed(plan, yes), read_budget or DEFAULT_BUDGET) if reader else None
-        summary = environment.comprehend(
-            jobs=jobs,
-            everything=everything,
-            mask_personal=not show_personal,
-            spread=over_cluster(cluster) if cluster else None,
-            read_with=wish,
-            link=link,
-            report=report,
-        )
+    def once() -> Summary:
+        with reporting("listing the sources") as report, opened(environment_path) as environment:
+            reader = read_with or environment.configuration.models.get("reader")
+            wish = ReadWith(reader, lambda plan: _agreed(plan, yes), read_budget or DEFAULT_BUDGET) if reader else None
+            return environment.comprehend(
+                jobs=jobs,
+                everything=everything,
+                mask_personal=not show_personal,
+                spread=over_cluster(cluster) if cluster else None,
+                read_with=wish,
+                link=link,
+                report=report,
+            )
+
+    if every is not None:
+        again_and_again(once, every)
+        return
+    summary = once()
     if as_json:
         print_json(summary)
     else:
         _show_summary(summary)
     if summary.all_problems:
         context.exit(1)
+
+
+def again_and_again(once: Callable[[], Summary], every: float, *, rounds: int | None = None) -> None:
+    """Comprehend on a schedule, until the process is ended: a line a time, and nothing that fails ends it."""
+    for number in itertools.count():
+        if number == rounds:
+            return
+        started = time.monotonic()
+        at = datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+        try:
+            summary = once()
+            problems = len(summary.all_problems)
+            click.echo(f"{at} {summary}, {summary.seconds:.1f} s" + (f", {problems} problems" if problems else ""))
+            for name, problem in summary.all_problems[:SHOWN]:
+                click.echo(f"{at}   {cell(name, 400)} could not be read: {cell(problem, 400)}", err=True)
+        except CosetError as error:
+            click.echo(f"{at} not comprehended, tried again in {_told(every)}: {error}", err=True)
+        except Exception as error:  # Its text may hold anything.
+            told = f"unexpected {type(error).__name__}, a fault of coset's"
+            click.echo(f"{at} not comprehended, tried again in {_told(every)}: {told}", err=True)
+        time.sleep(max(0.0, every - (time.monotonic() - started)))
+
+
+def _told(seconds: float) -> str:
+    return (
+        f"{seconds / 3600:g} h" if seconds >= 3600 else f"{seconds / 60:g} min" if seconds >= 60 else f"{seconds:g} s"
+    )
 
 
 def _agreed(plan: ReadingPlan, yes: bool) -> bool:

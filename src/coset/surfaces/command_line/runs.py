@@ -47,11 +47,11 @@ def runs_command(limit: int, as_csv: bool, environment_path: str | None, as_json
             (
                 each.number, each.started_at[:16].replace("T", " "), each.mode, each.status + doubts, each.steps,
                 f"{each.input_tokens + each.output_tokens:,}", "" if each.cost is None else f"${each.cost:.4f}",
-                "" if each.seconds is None else f"{each.seconds:.1f}", each.question, each.answer,
+                "" if each.seconds is None else f"{each.seconds:.1f}", each.by or "", each.question, each.answer,
             )
         )  # fmt: skip
     show_list(
-        ("run", "asked", "mode", "status", "steps", "tokens", "cost", "seconds", "question", "answer"), rows,
+        ("run", "asked", "mode", "status", "steps", "tokens", "cost", "seconds", "by", "question", "answer"), rows,
         right=("run", "steps", "tokens", "cost", "seconds"), as_csv=as_csv,
     )  # fmt: skip
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import get_completion_class
@@ -11,19 +13,28 @@ from click.shell_completion import get_completion_class
 from coset.errors import MissingDependency, UserError
 from coset.surfaces.command_line.output import environment_option, opened
 
+if TYPE_CHECKING:
+    from coset.api.environment import Environment
+    from coset.people import People
+
 
 @click.command(name="mcp")
 @click.option("--http", is_flag=True, help="Serve over streamable HTTP instead of standard input and output.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to serve on, with --http.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
 @click.option("--read-only", is_flag=True, help="Leave out the tool that keeps corrections of roles.")
+@click.option("--people", "people_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="With --http: names, tokens and rights of those who may use it.")  # fmt: skip
 @environment_option
-def mcp_command(http: bool, host: str, port: int, read_only: bool, environment_path: str | None) -> None:
+def mcp_command(
+    http: bool, host: str, port: int, read_only: bool, people_file: Path | None, environment_path: str | None
+) -> None:
     """Serve the environment to an agent: tools for the evidence view, SQL, joins, corrections and checks.
 
     Without --http it speaks over standard input and output, which is how an agent starts it. With --http it serves
     several at once, on this machine only; beyond it every request must carry the token in COSET_MCP_TOKEN as
-    `Authorization: Bearer ...`. The tool `ask` uses the model that is configured, or none.
+    `Authorization: Bearer ...`, or one's own with --people. The tool `ask` uses the model that is configured, or none.
+    /health and /metrics tell how it stands.
 
     \b
     claude mcp add coset -- coset mcp -e /path/to/coset.yaml
@@ -37,14 +48,17 @@ def mcp_command(http: bool, host: str, port: int, read_only: bool, environment_p
     import coset
 
     token = os.environ.get(TOKEN_VARIABLE) or None
-    if http:
+    if people_file is not None and not http:
+        raise UserError("--people goes with --http: over standard input and output there is only whoever started it")
+    if http and people_file is None:
         check_exposure(host, token)
     with coset.open(environment_path) as environment:
         if not http:
             serve_stdio(environment, read_only=read_only)
             return
         serve_http(
-            environment, host=host, port=port, token=token, read_only=read_only,
+            environment, host=host, port=port, token=token, people=_people(people_file, environment),
+            read_only=read_only,
             ready=lambda address: click.echo(f"serving on {address}", err=True),
         )  # fmt: skip
 
@@ -55,12 +69,21 @@ def mcp_command(http: bool, host: str, port: int, read_only: bool, environment_p
 @click.option("--reports", type=click.Path(path_type=Path), metavar="FOLDER",
               help="Also show the benchmark reports below this folder.")  # fmt: skip
 @click.option("--open", "open_browser", is_flag=True, help="Open it in a browser.")
+@click.option("--people", "people_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Names, tokens and rights of those who may use it.")  # fmt: skip
 @environment_option
-def ui_command(host: str, port: int, reports: Path | None, open_browser: bool, environment_path: str | None) -> None:
+def ui_command(
+    host: str,
+    port: int,
+    reports: Path | None,
+    open_browser: bool,
+    people_file: Path | None,
+    environment_path: str | None,
+) -> None:
     """Serve the environment as a web page: overview, map, identities, joins, quality, questions with their views, runs.
 
     Roles can be taught and taken back there. It serves this machine only; beyond it, it asks for the token in
-    COSET_UI_TOKEN. It needs no network and ends with Ctrl-C.
+    COSET_UI_TOKEN, or for one's own with --people. It needs no network and ends with Ctrl-C.
     """
     try:
         from coset.surfaces.web.application import TOKEN_VARIABLE, check_exposure, serve
@@ -71,7 +94,8 @@ def ui_command(host: str, port: int, reports: Path | None, open_browser: bool, e
     import coset
 
     token = os.environ.get(TOKEN_VARIABLE) or None
-    check_exposure(host, token)
+    if people_file is None:
+        check_exposure(host, token)
     if reports is not None and not reports.is_dir():
         raise UserError(f"'{reports}' is no folder: name one that holds benchmark reports")
 
@@ -81,7 +105,38 @@ def ui_command(host: str, port: int, reports: Path | None, open_browser: bool, e
             click.launch(address)
 
     with coset.open(environment_path) as environment:
-        serve(environment, host=host, port=port, token=token, reports=reports, ready=ready)
+        people = _people(people_file, environment)
+        serve(environment, host=host, port=port, token=token, people=people, reports=reports, ready=ready)
+
+
+def _people(path: Path | None, environment: Environment) -> People | None:
+    from coset.people import People
+
+    return None if path is None else People(path, environment.configuration.secrets_file)
+
+
+@click.command(name="token")
+@click.argument("name")
+@click.option("--may", default="look,ask", show_default=True, metavar="RIGHTS",
+              help="look, ask, correct, with commas between them.")  # fmt: skip
+def token_command(name: str, may: str) -> None:
+    """Make a token for the person NAME and print the line for the file that --people of `coset mcp` and `coset ui` is
+    given: a digest, from which the token cannot be told. The token itself is shown once, here.
+
+    \b
+    people:
+      ann: {token_sha256: ..., may: [look, ask, correct]}
+    """
+    from coset.people import RIGHTS, new_token
+
+    rights = [right.strip() for right in may.split(",") if right.strip()]
+    if unknown := [right for right in rights if right not in RIGHTS]:
+        raise UserError(f"there is no right '{unknown[0]}': there are {', '.join(RIGHTS)}")
+    if not rights:
+        raise UserError(f"name at least one right: {', '.join(RIGHTS)}")
+    token, digest = new_token()
+    click.echo(f"{name}'s token, shown this once:\n  {token}\nthe line for the file, under people:", err=True)
+    click.echo(f"  {json.dumps(name, ensure_ascii=False)}: {{token_sha256: {digest}, may: [{', '.join(rights)}]}}")
 
 
 @click.command(name="completion")

@@ -27,9 +27,11 @@ from coset.answering.agent.tools import told
 from coset.answering.quoting import one_line
 from coset.api.environment import Environment
 from coset.errors import CosetError, UserError
+from coset.people import ANYONE, Person, acting_for
 from coset.surfaces.mcp import resources
 from coset.surfaces.mcp.messages import input_schema, output_schema
 from coset.surfaces.mcp.tools import Tool, offered
+from coset.surfaces.metrics import Metrics
 from coset.use_cases.cancellation import Progress, Report
 
 SILENCE = 2.0
@@ -117,16 +119,39 @@ def definition(tool: Tool) -> types.Tool:
     )
 
 
-def make_server(environment: Environment, *, read_only: bool = False) -> Server[Any]:
-    """The server of an environment. `read_only` leaves out the tool that keeps corrections."""
+PERSON = "coset.person"
+"""Where a request says who sent it."""
+
+
+def person_of(context: Context) -> Person:
+    """Who sent a request: whoever the gate let in; over standard input and output, whoever started us."""
+    person = context.request.scope.get(PERSON) if context.request is not None else None
+    return person if isinstance(person, Person) else ANYONE
+
+
+def make_server(environment: Environment, *, read_only: bool = False, metrics: Metrics | None = None) -> Server[Any]:
+    """The server of an environment. `read_only` leaves out the tools that keep corrections; whoever may not use a tool
+    is not offered it."""
     tools = offered(environment, read_only=read_only)
-    definitions = [definition(tool) for tool in tools.values()]
+    counted = metrics or Metrics()
+
+    def of(context: Context) -> dict[str, Tool]:
+        person = person_of(context)
+        return {name: tool for name, tool in tools.items() if person.may(tool.right)}
 
     async def list_tools(context: Context, asked: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=definitions)
+        return types.ListToolsResult(tools=[definition(tool) for tool in of(context).values()])
 
     async def call(context: Context, asked: types.CallToolRequestParams) -> types.CallToolResult:
-        return await call_tool(environment, tools, asked.name, asked.arguments, context.session)
+        person = person_of(context)
+        if asked.name in tools and not person.may(tools[asked.name].right):
+            counted.count("coset_refused_total", why="right")
+            return _failed(f"{person.name} may not use {asked.name}: it needs the right '{tools[asked.name].right}'")
+        kind = asked.name if asked.name in tools else "unknown"
+        with acting_for(person), counted.request(kind) as request:
+            result = await call_tool(environment, tools, asked.name, asked.arguments, context.session)
+            request.failed = bool(result.is_error)
+        return result
 
     async def list_resources(context: Context, asked: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=resources.resources(environment))
@@ -138,6 +163,8 @@ def make_server(environment: Environment, *, read_only: bool = False) -> Server[
 
     async def read(context: Context, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         address = str(asked.uri)
+        if not person_of(context).may("look"):
+            raise MCPError(types.INVALID_PARAMS, "reading needs the right 'look'")
         try:
             text = await environment.run_in_thread(lambda call: resources.read(environment, address))
         except CosetError as error:

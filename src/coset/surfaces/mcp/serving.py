@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import logging
 import os
 import signal
@@ -23,9 +22,13 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from coset.api.environment import Environment
+from coset.errors import CosetError
+from coset.people import OneToken, People
 from coset.surfaces.http_server import LOOPBACK_NAMES, in_address, is_loopback, listen
 from coset.surfaces.http_server import check_exposure as check_exposure_of
-from coset.surfaces.mcp.server import make_server
+from coset.surfaces.mcp.server import PERSON, make_server
+from coset.surfaces.metrics import Metrics
+from coset.surfaces.watching import Health, Watched
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -63,14 +66,23 @@ def serve_http(
     host: str,
     port: int,
     token: str | None,
+    people: People | None = None,
     read_only: bool = False,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve over streamable HTTP. `ready` is told the address as soon as it answers; port 0 takes any that is free."""
+    """Serve over streamable HTTP. `ready` is told the address as soon as it answers; port 0 takes any that is free.
+    With `people`, each has a token and rights of their own, and `token` is nobody's."""
     from coset.surfaces.http_server import serve_application
 
-    check_exposure(host, token)
-    application = make_application(make_server(environment, read_only=read_only), host, token)
+    if people is None:
+        check_exposure(host, token)
+    known = people or (OneToken(token) if token else None)
+    metrics = Metrics()
+    served = make_application(make_server(environment, read_only=read_only, metrics=metrics), host)
+    application: ASGIApp = Watched(served, environment, metrics)
+    if known is not None:
+        application = TokenGate(application, known, metrics)
+    application = Health(application, environment)
     listening = listen(host, port)
     _prepare(environment)
     address = f"http://{in_address(host)}:{listening.getsockname()[1]}{PATH}"
@@ -84,8 +96,8 @@ def check_exposure(host: str, token: str | None) -> None:
     check_exposure_of(host, token, TOKEN_VARIABLE, "clients send as `Authorization: Bearer ...`")
 
 
-def make_application(server: Server[Any], host: str, token: str | None) -> ASGIApp:
-    """The web application: the protocol at one path, behind the token where there is one."""
+def make_application(server: Server[Any], host: str) -> ASGIApp:
+    """The web application: the protocol at one path."""
     names = [*LOOPBACK_NAMES, in_address(host)]
     hosts = [name + suffix for name in dict.fromkeys(names) for suffix in ("", ":*")]
     security = TransportSecuritySettings(
@@ -101,30 +113,43 @@ def make_application(server: Server[Any], host: str, token: str | None) -> ASGIA
         max_request_body_size=LARGEST_REQUEST,
         stateless_http=True,  # Nothing is kept between requests, so nobody can fill the memory with sessions.
     )
-    return application if token is None else TokenGate(application, token)
+    return application
 
 
 class TokenGate:
-    """Lets requests through that carry the token."""
+    """Lets requests through that carry a token which is somebody's, and says whose to what is behind it."""
 
-    def __init__(self, application: ASGIApp, token: str) -> None:
-        self._application, self._expected = application, f"bearer {token}".encode()
+    def __init__(self, application: ASGIApp, people: People | OneToken, metrics: Metrics) -> None:
+        self._application, self._people, self._metrics = application, people, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            kind, _, rest = given.partition(b" ")
-            if not hmac.compare_digest(kind.lower() + b" " + rest.strip(), self._expected):
-                from starlette.responses import PlainTextResponse
-
-                refused = PlainTextResponse(
-                    f"a token is needed: send Authorization: Bearer with the value of {TOKEN_VARIABLE}",
-                    status_code=401,
-                    headers={"WWW-Authenticate": "Bearer"},
-                )
-                await refused(scope, receive, send)
+            try:
+                person = self._people.find(_bearer(scope))
+            except CosetError as error:
+                await _refusal(503, f"nobody can be let in: {error}")(scope, receive, send)
                 return
+            if person is None:
+                self._metrics.count("coset_refused_total", why="token")
+                told = f"a token is needed: send Authorization: Bearer with the value of {TOKEN_VARIABLE}"
+                if isinstance(self._people, People):
+                    told = "a token is needed: send Authorization: Bearer with your own"
+                await _refusal(401, told)(scope, receive, send)
+                return
+            scope[PERSON] = person
         await self._application(scope, receive, send)
+
+
+def _bearer(scope: Scope) -> str:
+    given: bytes = dict(scope["headers"]).get(b"authorization", b"")
+    kind, _, token = given.partition(b" ")
+    return token.strip().decode("utf-8", "replace") if kind.lower() == b"bearer" else ""
+
+
+def _refusal(status: int, text: str) -> ASGIApp:
+    from starlette.responses import PlainTextResponse
+
+    return PlainTextResponse(text, status, headers={"WWW-Authenticate": "Bearer"} if status == 401 else None)
 
 
 def _prepare(environment: Environment) -> None:

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from coset.answering.quoting import one_line
 from coset.api.environment import Environment
 from coset.errors import UserError
+from coset.people import Right
 from coset.surfaces.mcp import messages
 from coset.use_cases.ask import has_model
 from coset.use_cases.cancellation import Report
@@ -36,6 +37,8 @@ class Tool:
     output: type[messages.Output]
     run: Run
     reads_only: bool = True
+    right: Right = "look"
+    """What a person needs to use it."""
 
 
 async def view(environment: Environment, asked: messages.ViewArguments, report: Report) -> messages.Output:
@@ -245,6 +248,7 @@ TOOLS = (
         messages.TeachOutput,
         teach,
         reads_only=False,
+        right="correct",
     ),
     Tool(
         "correct",
@@ -253,6 +257,7 @@ TOOLS = (
         messages.TextOutput,
         correct,
         reads_only=False,
+        right="correct",
     ),
     Tool(
         "read",
@@ -261,6 +266,7 @@ TOOLS = (
         messages.ReadOutput,
         read,
         reads_only=False,
+        right="correct",
     ),
     Tool(
         "answer_check",
@@ -276,6 +282,7 @@ TOOLS = (
         messages.AskArguments,
         messages.AskOutput,
         ask,
+        right="ask",
     ),
 )
 

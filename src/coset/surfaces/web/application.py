@@ -21,12 +21,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coset.api.environment import Environment
 from coset.errors import CosetError, UserError
+from coset.people import OneToken, People
 from coset.surfaces.http_server import check_exposure as check_exposure_of
 from coset.surfaces.http_server import in_address, listen, serve_application
+from coset.surfaces.metrics import Metrics
+from coset.surfaces.watching import Health, Watched
 from coset.surfaces.web.gate import Gate
 from coset.surfaces.web.pages import ROUTES
 from coset.surfaces.web.rendering import render
@@ -45,15 +48,39 @@ class Assets(StaticFiles):
         return response
 
 
-def make_application(site: Site, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
-    """All pages, behind the gate."""
+def make_application(
+    site: Site, host: str = "127.0.0.1", token: str | None = None, people: People | None = None
+) -> ASGIApp:
+    """All pages, behind the gate. With `people`, each has a token and rights of their own."""
     application = Starlette(
         routes=[*ROUTES, Mount("/assets", Assets(packages=[("coset.surfaces.web", "assets")]))],
         middleware=[Middleware(GZipMiddleware, minimum_size=500, compresslevel=5)],
         exception_handlers={CosetError: _told, HTTPException: _refused, Exception: _unexpected},
     )
     application.state.site = site
-    return Gate(application, host, token)
+    metrics = Metrics()
+    watched = Watched(Counted(application, metrics), site.environment, metrics)
+    return Health(Gate(watched, host, people or (OneToken(token) if token else None)), site.environment)
+
+
+class Counted:
+    """Counts requests for pages and what came of them."""
+
+    def __init__(self, application: ASGIApp, metrics: Metrics) -> None:
+        self._application, self._metrics = application, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith("/assets"):
+            await self._application(scope, receive, send)
+            return
+        with self._metrics.request("page" if scope["method"] in {"GET", "HEAD"} else "form") as request:
+
+            async def send_counted(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    request.failed = message["status"] >= 500
+                await send(message)
+
+            await self._application(scope, receive, send_counted)
 
 
 def _error(request: Request, status: int, text: str) -> Response:
@@ -94,12 +121,14 @@ def serve(
     host: str,
     port: int,
     token: str | None,
+    people: People | None = None,
     reports: Path | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve the page. `ready` is told the address as soon as it answers; port 0 takes any that is free."""
-    check_exposure(host, token)
-    application = make_application(Site(environment, reports), host, token)
+    if people is None:
+        check_exposure(host, token)
+    application = make_application(Site(environment, reports), host, token, people)
     listening = listen(host, port)
     logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="coset ui: %(message)s")
 

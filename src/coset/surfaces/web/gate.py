@@ -12,19 +12,23 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from coset.errors import CosetError
+from coset.people import ANYONE, OneToken, People, Person, Right, acting_for
 from coset.surfaces.http_server import LOOPBACK_NAMES, in_address, is_loopback
 from coset.surfaces.web.rendering import TEMPLATES
 
 COOKIE = "coset_ui"
 LOGIN = "/token"
 OPEN_TO_ALL = ("/assets/style.css", "/assets/icon.svg", LOGIN)
+LOOKING = ("/question", "/sql", LOGIN)
+"""What takes a question or statement and changes nothing."""
 LARGEST_TOKEN = 4_096
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -44,11 +48,11 @@ HEADERS = {
 class Gate:
     """Stands before the whole application."""
 
-    def __init__(self, application: ASGIApp, host: str, token: str | None) -> None:
-        self._application, self._token = application, token
+    def __init__(self, application: ASGIApp, host: str, people: People | OneToken | None) -> None:
+        self._application, self._people = application, people
         # Beyond loopback a server has names that it does not know; there the token keeps foreign pages out.
         self._names = {*LOOPBACK_NAMES, in_address(host).lower()} if is_loopback(host) else None
-        self._admitted = "" if token is None else _signed(secrets.token_bytes(32), token)
+        self._secret = secrets.token_bytes(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -65,8 +69,29 @@ class Gate:
             await send(message)
 
         request = Request(scope, receive)
-        answer = self._refusal(request.method, request.headers) or await self._without_token(request)
-        await (answer or self._application)(scope, receive, send_guarded)
+        try:
+            person = self._person(request)
+        except CosetError as error:  # The file of people cannot be read: nobody is let in.
+            await PlainTextResponse(f"nobody can be let in: {error}", 503)(scope, receive, send_guarded)
+            return
+        answer = self._refusal(request.method, request.headers)
+        if answer is None and self._people is not None and request.url.path == LOGIN:
+            answer = await self._login(request)
+        answer = answer or (self._stranger(request) if person is None else _not_allowed(request, person))
+        with acting_for(person):
+            await (answer or self._application)(scope, receive, send_guarded)
+
+    def _person(self, request: Request) -> Person | None:
+        """Who sent a request, by the token in its header or the cookie that stands for it."""
+        if self._people is None:
+            return ANYONE
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return self._people.find(given.strip())
+        encoded, _, signature = request.cookies.get(COOKIE, "").partition(".")
+        if signature and hmac.compare_digest(signature.encode(), _signed(self._secret, encoded).encode()):
+            return self._people.named(unquote(encoded))
+        return None
 
     def _refusal(self, method: str, headers: Headers) -> Response | None:
         host = headers.get("host", "")
@@ -85,17 +110,8 @@ class Gate:
             return PlainTextResponse("a request from another page is not taken", 403)
         return None
 
-    async def _without_token(self, request: Request) -> Response | None:
-        """What is answered in place of the application; None for whoever may pass."""
-        if self._token is None:
-            return None
-        if request.url.path == LOGIN:
-            return await self._login(request)
-        kind, _, given = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token.encode()):
-            return None
-        if hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), self._admitted.encode()):
-            return None
+    def _stranger(self, request: Request) -> Response | None:
+        """What is answered to whoever has shown no token; None for what is open to all."""
         if request.url.path in OPEN_TO_ALL:
             return None
         if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
@@ -113,11 +129,15 @@ class Gate:
             if len(body) > LARGEST_TOKEN:
                 return PlainTextResponse("that is too long for a token", 413)
         given = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0]
-        if not hmac.compare_digest(given.strip().encode(), (self._token or "").encode()):
+        person = self._people.find(given.strip()) if self._people is not None else None
+        if person is None:
             await asyncio.sleep(0.5)  # Whoever tries one after the other shall wait.
             return _login_page(wanted, 403, "That is not the token.")
         answer = RedirectResponse(_within(wanted), 303)
-        answer.set_cookie(COOKIE, self._admitted, httponly=True, samesite="strict", path="/")
+        encoded = quote(person.name, safe="")
+        answer.set_cookie(
+            COOKIE, f"{encoded}.{_signed(self._secret, encoded)}", httponly=True, samesite="strict", path="/"
+        )
         return answer
 
 
@@ -137,5 +157,20 @@ def _name(host: str) -> str:
     return name if colon and port.isdecimal() else host.lower()
 
 
-def _signed(secret: bytes, token: str) -> str:
-    return hmac.new(secret, token.encode(), hashlib.sha256).hexdigest()
+def _signed(secret: bytes, text: str) -> str:
+    return hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()
+
+
+def _not_allowed(request: Request, person: Person) -> Response | None:
+    """A refusal where the person lacks the right; looking is a right too."""
+    right = right_needed(request.method, request.url.path)
+    if person.may(right):
+        return None
+    return PlainTextResponse(f"{person.name} may not do this: it needs the right '{right}'", 403)
+
+
+def right_needed(method: str, path: str) -> Right:
+    """What an address needs. A new page that takes something in needs the right to correct, until it is listed."""
+    if method in {"GET", "HEAD"} or path in LOOKING or path.endswith("/replay"):
+        return "look"
+    return "ask" if path == "/ask" or (path.startswith("/asked/") and path.endswith("/stop")) else "correct"
