@@ -27,8 +27,9 @@ from coset.routing.ranking.index import RoutingIndex, Vectors, load_index
 from coset.routing.ranking.model import RoutingModel, load_routing_model
 from coset.routing.ranking.query_model import encode_question
 from coset.routing.request import Anchor, Demand
-from coset.routing.search.blending import Context, Pairs, Written, blended, written_scores
+from coset.routing.search.blending import Context, Pairs, Written, blended, trusted, written_scores
 from coset.routing.search.coverage import Vocabulary, role_words, without_chance
+from coset.routing.search.languages import gloss
 from coset.routing.search.lexical import LexicalIndex
 from coset.routing.search.questions import needed_anchors
 from coset.routing.search.recover import sections_of
@@ -180,15 +181,17 @@ class Router:
             self.anchors = AnchorIndex.load(state)
             self.lexical = LexicalIndex(state, self.objects, self.index.tables)
         self.context = self._context()
+        self.trust = trusted(self.index.trust, len(self.lexical.main))
         roles = role_words(self.inventory, self.objects.played)
         self.vocabulary = Vocabulary(self.index, self.model.encoder, roles)
 
     def _request(self, question: str) -> _Request:
         if self.objects.is_stale():
             self._read()
-        found = look_up(question, self.anchors, self.session)
+        found = self._look_up(question)
+        spoken = gloss(question)
         found = replace(found, anchors=(*found.anchors, *self._needed(question)))
-        encoded = encode_question(question, self.model.encoder)
+        encoded = encode_question(spoken, self.model.encoder)
         covered = self.vocabulary.coverage(encoded.whole, found.words, found.absent)
         found = replace(found, anchors=without_chance(found.anchors, covered.unfound))
         demand = self.model.queries.demand_of(encoded.whole)
@@ -201,9 +204,9 @@ class Router:
             hits.documents.terms, hits.documents.systems, holding,
         )  # fmt: skip
         scored = written_scores(written, self.context)
-        order = blended(ranking.best_tables(), scored, self.index.trust, self.context, holding)
+        order = blended(ranking.best_tables(), scored, self.trust, self.context, holding)
         # Where names do not speak, the ranker's scores are guesses: they choose nothing by themselves.
-        belief = min(1.0, self.index.trust / SURE_TRUST)
+        belief = min(1.0, self.trust / SURE_TRUST)
         tables = {
             self.index.tables[number]: belief * float(score)
             for number, score in zip(ranking.tables, ranking.table_scores, strict=True)
@@ -224,6 +227,19 @@ class Router:
         selection = choose(demand, anchors, scores, self.objects, self.inventory, self.settings)
         led = tuple((each.section, each.share, each.led_to) for each in hits.documents.passages)
         return _Request(demand, found, scores, led, anchors, selection)
+
+    def _look_up(self, question: str) -> FoundAnchors:
+        """The anchors of a question; of one in another language values as it has them, and names by what its words
+        mean."""
+        found = look_up(question, self.anchors, self.session)
+        if (spoken := gloss(question)) == question:
+            return found
+        meant = look_up(spoken, self.anchors, self.session)
+        known = {(anchor.reference, anchor.kind) for anchor in found.anchors}
+        named = tuple(
+            each for each in meant.anchors if each.kind == "name" and (each.reference, each.kind) not in known
+        )
+        return replace(found, anchors=(*found.anchors, *named), words=meant.words, absent=meant.absent)
 
     def _needed(self, question: str) -> list[Anchor]:
         """What people said that such a question needs, of what is there."""

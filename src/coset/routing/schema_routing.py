@@ -25,7 +25,7 @@ from coset.routing.ranking.query_model import encode_question
 from coset.routing.ranking.ranker import kept_columns
 from coset.routing.request import Anchor
 from coset.routing.schema_files import SchemaDatabase
-from coset.routing.search.blending import blended
+from coset.routing.search.blending import blended, trusted
 from coset.routing.search.lexical import texts_of_observed
 from coset.routing.search.words import WeightedWords, stems_of
 
@@ -76,7 +76,7 @@ class SchemaRouter:
         anchors = self.anchors(question)
         ranking = self._model.ranker.rank(candidates(encoded, demand, anchors, self.index), self.index)
         lexical = self.words.scores(dict.fromkeys(stems_of(question), 1.0))
-        tables = blended(ranking.best_tables(), lexical, self.index.trust)
+        tables = blended(ranking.best_tables(), lexical, trusted(self.index.trust, 0))
         kept = kept_columns(ranking, self.index, self._model.selection)
         seconds = time.perf_counter() - started
         return Routed(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from coset.readings.words import words_of
 from coset.state import EvidenceState, documents
 from coset.state.documents import SURELY_NAMED
 from coset.state.indexes import labels_of_codes
@@ -23,6 +24,8 @@ from coset.state.tables import shapes_of_tables
 
 CURRENT = ("", "current")
 MOST_LABELS = 40
+MOST_MEANT = 4
+"""A label of a list that decodes more columns says nothing of any of them."""
 MOST_LISTED = 30
 """A list of at most so many codes can be told whole."""
 GUESS = 0.5
@@ -211,7 +214,7 @@ def knowledge_of(state: EvidenceState) -> Knowledge:
         for row in documents.rules(state)
     ]  # fmt: skip
     listed = _telling(code_list_labels(state))
-    language = _language(listed)
+    language = _language(listed, " ".join(section.text for section in sections if not section.status))
     copies = copies or look_alikes(state)
     lists = _code_lists(state.code_lists(), language)
     return Knowledge(
@@ -221,7 +224,7 @@ def knowledge_of(state: EvidenceState) -> Knowledge:
         _labels(listed, labels_of_codes(state), language),
         tuple(sections),
         tuple(rules),
-        _mentions(documents.mentions(state, SURELY_NAMED)),
+        _mentions(documents.mentions(state, SURELY_NAMED), lists),
         {each.entity: each.tables for each in linked_entities(state)},
         _code_sets(lists, listed, copies),
     )
@@ -262,12 +265,16 @@ def _telling(labels: Sequence[CodeLabel]) -> list[CodeLabel]:
 _NUMBERED = re.compile(r"\D\s#?\d+$")
 
 
-def _language(labels: Iterable[CodeLabel]) -> str:
+def _language(labels: Iterable[CodeLabel], documents: str) -> str:
     """The language of labels that a reader is shown: English where lists have it, as everything around them is; else
-    the one that most have."""
-    counts = Counter(each.language.lower() for each in labels if each.language)
-    english = [language for language in counts if language.startswith("en")]
-    return max(english or counts, key=lambda each: (counts[each], each), default="")
+    the one whose labels documents speak of most."""
+    words: dict[str, set[str]] = defaultdict(set)
+    for each in labels:
+        if each.language:
+            words[each.language.lower()] |= set(re.findall(r"[^\W\d_]{4,}", each.label.lower()))
+    english = [language for language in words if language.startswith("en")]
+    said = set(re.findall(r"[^\W\d_]{4,}", documents.lower()))
+    return max(english or words, key=lambda each: (len(words[each] & said), len(words[each]), each), default="")
 
 
 def _code_lists(lists: Iterable[StoredCodeList], language: str) -> dict[str, tuple[CodeList, ...]]:
@@ -312,7 +319,7 @@ def _code_sets(
         codes, held = chosen[key], {}
         for column in own:
             held |= labels[column, codes.list_reference, codes.language.lower()]
-        if 0 < len(held) <= MOST_LISTED:
+        if 0 < len(held) <= MOST_LISTED and not _LANGUAGES.intersection(words_of(codes.code_column)):
             found.append(CodeSet("", codes, tuple(sorted(held.items())), tuple(sorted(own))))
     found.sort(key=lambda each: (-len(each.columns), each.codes.list_reference, each.codes.condition))
     names: Counter[str] = Counter()
@@ -324,6 +331,8 @@ def _code_sets(
     return tuple(found)
 
 
+_LANGUAGES = frozenset(["lang", "language", "langu", "langue", "spras", "sprache", "lingua", "idioma", "taal"])
+"""What a column is called that says in which language a label is: no code of anything."""
 DOMAIN_OF_LIST = re.compile(r"""(?:"(?:[^"]|"")+" = '([\w .-]{1,24})')""")
 """Which list is meant, in a condition on a table of several."""
 
@@ -345,10 +354,19 @@ def _labels(
     return {column: tuple(own.items()) for column, own in found.items()}
 
 
-def _mentions(rows: Sequence[documents.MentionRow]) -> dict[str, tuple[Mention, ...]]:
+def _mentions(
+    rows: Sequence[documents.MentionRow], lists: Mapping[str, Sequence[CodeList]]
+) -> dict[str, tuple[Mention, ...]]:
+    """Who names what a code stands for means the columns that hold the code, too."""
+    decoded: dict[str, list[str]] = defaultdict(list)
+    for column, several in lists.items():
+        decoded[f"{several[0].list_reference}.{several[0].label_column}"].append(column)
     found: dict[str, list[Mention]] = defaultdict(list)
     for row in rows:
-        found[row.section_reference].append(
-            Mention(row.target_reference, row.how or "", row.confidence or 0.0, row.paragraph, row.words or "")
-        )
+        own, sure = found[row.section_reference], row.confidence or 0.0
+        how, words = row.how or "", row.words or ""
+        own.append(Mention(row.target_reference, how, sure, row.paragraph, words))
+        columns = decoded.get(row.target_reference, ()) if how == "value" else ()
+        for column in columns if len(columns) <= MOST_MEANT else ():
+            own.append(Mention(column, how, sure, row.paragraph, words))
     return {section: tuple(targets) for section, targets in found.items()}

@@ -25,6 +25,8 @@ DAMPING = 10
 OPAQUE, READABLE = 0.55, 0.85
 """The share of known words in names at which the ranker is trusted least, and most."""
 LEAST_TRUST, MOST_TRUST = 0.1, 0.85
+SPOKEN_OF = 8
+"""From so many tables on that documents or descriptions name, these lead."""
 HOLDING = 0.06
 """What a table gains in the fused order that alone holds a value of the question: 0.1 is the gain of a first place."""
 SHORTEST = 2
@@ -53,6 +55,13 @@ def trust_in_names(environment: ObservedEnvironment, is_word: Callable[[str], bo
     readable = float(np.mean(shares)) if shares else READABLE
     part = min(1.0, max(0.0, (readable - OPAQUE) / (READABLE - OPAQUE)))
     return LEAST_TRUST + part * (MOST_TRUST - LEAST_TRUST)
+
+
+def trusted(by_names: float, spoken_of: int) -> float:
+    """How far the learned order is trusted beside what is written. Where people wrote of many tables, that leads where
+    names do not; where nobody did, plain search over names has no more to go by than what was learned, and finds less
+    (docs/routing.md, pools in disguise)."""
+    return by_names + (MOST_TRUST - by_names) * (1 - min(1.0, spoken_of / SPOKEN_OF))
 
 
 @dataclass(frozen=True)

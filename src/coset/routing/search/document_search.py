@@ -20,7 +20,8 @@ import numpy as np
 
 from coset.routing.objects.knowledge import Mention, Section
 from coset.routing.objects.objects_of_state import StateObjects
-from coset.routing.search.words import Scores, WeightedWords, stems_of
+from coset.routing.search.languages import all_stems, language_of
+from coset.routing.search.words import Scores, WeightedWords
 
 SAID_OF = ("name", "pattern")
 """The kinds of mention by which a table is surely meant."""
@@ -30,6 +31,9 @@ _ENDED = re.compile(
     r"decoration|any ?more|no longer|nobody|"
     r"not (?:be |to be |in )?(?:use[ds]?|maintained|kept|ours|loaded|valid|filled|updated|trusted|reliable)|"
     r"(?:do|does|should|must|may) not (?:be )?used?|never (?:be )?used?|"
+    r"(?:is|are|was|were) (?:wrong|incorrect)|never right|"
+    r"(?:ist|sind|war|waren) falsch|(?:est|sont) (?:faux|fausses?)|et faux|(?:è|sono) sbagliat[oaie]|"
+    r"(?:is|zijn) (?:fout|onjuist)|"
     r"veraltet\w*|eingefroren\w*|nicht mehr|abgelöst\w*|stillgelegt\w*|abgeschaltet\w*|"
     r"obsolètes?|gelée?s?|abandonnée?s?|périmée?s?|(?:est|sont|été) remplacée?s?|"
     r"(?:n'est|ne sont|n'a) plus|n'est pas utilisée?|"
@@ -283,6 +287,7 @@ def _paragraphs(objects: StateObjects, out_of_use: frozenset[str]) -> list[_Para
         if section.status:
             continue
         mentions = objects.knowledge.mentions.get(section.reference, ())
+        language = language_of(section.text)
         for number, text in enumerate(section.paragraphs or _PARAGRAPH.split(section.text)):
             here = [mention for mention in mentions if mention.paragraph in (number, -1)]
             tables = _tables(objects, here)
@@ -291,7 +296,7 @@ def _paragraphs(objects: StateObjects, out_of_use: frozenset[str]) -> list[_Para
             found.append(
                 _Paragraph(
                     section.reference,
-                    stems_of(f"{' '.join(section.titles)} {text}"),
+                    all_stems(f"{' '.join(section.titles)} {text}", language),
                     tuple(sorted((table, sure) for table, sure in tables.items() if table not in out_of_use)),
                     _columns(objects, here, number, section),
                     tuple(mention.target for mention in here if mention.how == "source"),

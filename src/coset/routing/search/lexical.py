@@ -24,6 +24,7 @@ from coset.routing.search.document_search import (
     table_names,
     tables_out_of_use,
 )
+from coset.routing.search.languages import all_stems
 from coset.routing.search.words import Scores, WeightedWords, WordIndex, stems_of
 from coset.state import EvidenceState
 from coset.state.search import inner_names
@@ -78,7 +79,7 @@ class LexicalIndex:
         return all(part in self.words or part in self.documents.words for part in stems_of(word))
 
     def find(self, question: str) -> LexicalHits:
-        own = stems_of(question)
+        own = all_stems(question)
         plain = self.words.scores(dict.fromkeys(own, 1.0))
         documents = self.documents.find(own)
         return LexicalHits(plain, self.words.scores(documents.lent), documents, self._columns(own, documents))
@@ -148,8 +149,9 @@ def _texts(state: EvidenceState, objects: StateObjects, tables: Sequence[str]) -
     for table, value in values_of_tables(state, MOST_VALUES):
         add(table, value[:60], VALUE)
     for text, named in _naming_sentences(objects):
+        said = " ".join(all_stems(text[:2_000]))
         for table in named:
-            add(table, text, SENTENCE)
+            add(table, said, SENTENCE)
     return [texts[table] for table in tables]
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from coset.routing.objects.facts import TableFacts
 from coset.routing.objects.knowledge import DOMAIN_OF_LIST, CodeSet, Rule, Section
 from coset.routing.objects.objects_of_state import StateObjects
+from coset.routing.search.document_search import tables_out_of_use
 from coset.routing.views.budgets import Budget, lines_cost
 from coset.routing.views.text import CODES, codes_line, directory_lines, passage_lines, source_lines
 from coset.routing.views.view import DirectoryEntry, Passage, ViewCodes, ViewRule
@@ -30,6 +31,7 @@ WIDTHS = ((7, 7), (5, 5), (4, 4), (2, 4), (0, 4), (0, 3), (0, 2), (0, 0))
 nothing says what a table is, its columns do."""
 LIKELY_COLUMNS = 4
 STABLE_SHARE = 0.3
+NAMED_COUNTS = 3
 """Of the directory's budget, for the tables that stand there whatever is asked, where not all fit."""
 
 
@@ -101,15 +103,24 @@ def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
 def _codes(objects: StateObjects, most: int) -> tuple[tuple[ViewCodes, ...], dict[str, CodeSet]]:
     """The lists that decode most columns, those that documents name first, as many as there is room for."""
     named = objects.knowledge.named_by_documents
+    wrong = tables_out_of_use(objects)
     sets = [
         each
         for each in objects.knowledge.code_sets
-        if each.codes.list_reference in objects.tables and not objects.tables[each.codes.list_reference].schema_only
+        if each.codes.list_reference in objects.tables
+        and each.codes.list_reference not in wrong
+        and not objects.tables[each.codes.list_reference].schema_only
     ]
     found: list[ViewCodes] = []
     by_column: dict[str, CodeSet] = {}
     room = most - lines_cost([CODES])
-    for each in sorted(sets, key=lambda each: each.codes.list_reference not in named):
+
+    def weight(codes: CodeSet) -> float:
+        """How much its columns matter: those of tables that documents name count for several."""
+        tables = {objects.table_of(column) for column in codes.columns}
+        return codes.codes.confidence * sum(NAMED_COUNTS if table in named else 1 for table in tables)
+
+    for each in sorted(sets, key=lambda each: (each.codes.list_reference not in named, -weight(each), each.name)):
         source = objects.tables[each.codes.list_reference].sql_name
         domain = DOMAIN_OF_LIST.match(each.codes.condition)
         codes = ViewCodes(each.name, source + (f", {domain[0]}" if domain else ""), each.labels)
