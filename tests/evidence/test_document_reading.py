@@ -184,6 +184,12 @@ def test_what_holds_is_told_from_what_was_replaced():
             dated("travel_2024.md", "Travel policy 2024"),
             dated("minutes_2024-01.md", "Minutes of January 2024"),
             dated("minutes_2024-02.md", "Minutes of February 2024"),
+            dated("regole_2021.txt", "REGOLE, EDIZIONE 2021"),
+            dated(
+                "regole_2025.docx", "Regole (in vigore dal 1 gennaio 2025)", "Queste regole sostituiscono quelle prima."
+            ),
+            dated("outages_v2.md", "Statistics of outages, edition 2 (2017 to 2022)"),
+            dated("outages_v3.pdf", "Outages v3", "Edition 3"),
         ]
     )
     superseded = {
@@ -196,6 +202,8 @@ def test_what_holds_is_told_from_what_was_replaced():
         "note.md": None,
         "terms_old.txt": None,
         "travel_2022.md": "docs/travel_2024.md",
+        "regole_2021.txt": "docs/regole_2025.docx",
+        "outages_v2.md": "docs/outages_v3.pdf",
     }
     assert judged["docs/regeln_entwurf.md"].status == "draft"
     assert str(judged["docs/manual_v6.docx"].valid_from) == "2024-02-01"

@@ -9,6 +9,7 @@ from coset.evidence.documents.mentions import Paragraph, find_mentions
 from coset.evidence.documents.nameable import Mention, NamedTable, Names, SpokenReading
 from coset.evidence.documents.rules import Rule, find_rules
 from coset.evidence.documents.sections import Section
+from coset.readings.vocabulary import is_business_word
 
 WORDS = set(
     [
@@ -156,7 +157,34 @@ def test_a_source_is_named_by_what_its_description_calls_it_and_not_by_small_wor
 def rules_of(*paragraphs: str, title: str = "Handbook") -> list[Rule]:
     section = Section((title,), 0, paragraphs)
     mentions = [each for each in found(*paragraphs, title=title) if each.is_strong]
-    return find_rules({"d#1": section}, mentions, sources=NAMES.sources)
+    return find_rules({"d#1": section}, mentions, sources=NAMES.sources, is_business=is_business_word)
+
+
+@pytest.mark.parametrize(
+    ("text", "general"),
+    [
+        ("Verbrauch und Erlös gehören in den Zeitraum, in dem die Periode endet.", False),
+        ("Gezählt werden ungeplante Ausfälle, die länger als 3 Minuten dauern.", False),
+        ("Testpartner und die eigenen Gesellschaften zählen nie als Kunden.", True),
+        ("Tous les montants sont en francs; les ventes annulées ne comptent pas.", True),
+        ("In de noemer tellen alle gesprekken, met uitzondering van de testlijn.", False),
+        ("Die gedeckten Plätze beim Werkhof werden im November neu vergeben.", None),
+        ("Anwesend: Finanzen, Netz, Kundendienst. Entschuldigt: Wasser.", None),
+    ],
+)
+def test_rules_of_other_trades_and_languages_are_found_by_words_that_data_are_called_by(
+    text: str, general: bool | None
+):
+    found_rules = rules_of(text)
+    assert [each.scope == "general" for each in found_rules] == ([] if general is None else [general])
+
+
+def test_what_stands_under_house_rules_or_says_that_it_holds_for_every_figure_is_general():
+    text = "Gezählt werden Verträge ohne Auszug."
+    assert [each.scope for each in rules_of(text)] == ["particular"]
+    assert [each.scope for each in rules_of(text, title="Hausregeln")] == ["general"]
+    said = "Diese Regeln ersetzen die Fassung 2021. Sie gelten für jede Zahl der Geschäftsleitung."
+    assert {each.scope for each in rules_of(said, text)} == {"general"}
 
 
 def test_rules_are_told_from_talk_and_general_ones_from_particular_ones():

@@ -11,11 +11,13 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 DATA = Path(__file__).parent / "data"
 LANGUAGES = ("de", "fr", "es", "it", "nl", "pt", "pl", "sv")
+LEAST_LETTERS = 5
+"""Shorter words of one language are too often other words of another."""
 HEAD_FIRST = frozenset({"fr", "es", "it", "pt", "pl"})
 """Languages that say *number of the order* where English says *order number*."""
 _WITHOUT_VOWELS = str.maketrans("", "", "aeiou")
@@ -112,6 +114,16 @@ def languages() -> dict[str, Language]:
         for code, each in found.items()
     }
     return {code: Language(code, words[code], _stems(words[code]), forms[code]) for code in LANGUAGES}
+
+
+@lru_cache(maxsize=20_000)
+def is_business_word(word: str) -> bool:
+    """Whether a word of some language other than English is one that tables and columns are called by."""
+    return len(word) >= LEAST_LETTERS and any(
+        language.english(folded) or language.compound(folded)
+        for folded in folds(word)
+        for language in languages().values()
+    )
 
 
 def folds(word: str) -> Iterator[str]:

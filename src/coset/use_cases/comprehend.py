@@ -42,6 +42,7 @@ from coset.identities.inventory import load_inventory
 from coset.identities.model import VOCABULARY_FILE, load_model
 from coset.identities.teaching import mirror_corrections
 from coset.readings.comprehension import ReadingSummary, comprehend_readings
+from coset.readings.vocabulary import is_business_word
 from coset.relations.code_lists import CODE_LISTS_FOUND, code_lists_digest, find_and_store_code_lists
 from coset.relations.copies import COPIES_FOUND, copies_digest, copies_with_originals, find_and_store_copies
 from coset.relations.joins import Background, JoinableTable, JoinMemory, believe, join_facts, relate
@@ -461,7 +462,7 @@ def find_mentions_and_rules(run: Run) -> None:
     """What the documents name, and which of their sentences are rules for figures."""
     corrections = corrections_in_force(run.environment, run.state)
     vocabulary = Path(str(files("coset.identities").joinpath("weights", VOCABULARY_FILE)))
-    mentions, rules = comprehend_findings(run.state, common_words(vocabulary), corrections)
+    mentions, rules = comprehend_findings(run.state, common_words(vocabulary), corrections, is_business_word)
     run.report(mentions=mentions, rules=rules)
     with run.passing_over("what is doubtful in documents"):
         run.report(notes=tuple(doubts(run.state)))

@@ -10,7 +10,7 @@ Understands English, German, French, Italian, Spanish and Dutch by their commone
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,6 +21,7 @@ from coset.evidence.documents.nameable import Mention
 from coset.evidence.documents.sections import Section
 
 Scope = Literal["general", "particular"]
+IsBusiness = Callable[[str], bool]
 LONGEST_RULE = 600
 """Characters of a paragraph that is kept whole; of a longer one, only its sentences that are rules."""
 MOST_ABOUT = 30
@@ -62,7 +63,9 @@ _CODING = re.compile(
 _OF_ITSELF = re.compile(
     r"^(?:this|diese[rs]?|cette|ce|quest[oa]|deze|est[ea]) (?:\w+ )?(?:version|note|document|circular|memo|guideline|policy|manual|fassung|richtlinie|"
     r"circulaire|procédure|nota|circolare|versione|procedura|versie)\b.{0,60}\b(?:replaces|supersedes|ersetzt|remplace|annule|sostituisce|reemplaza|vervangt)\b|"
-    r"^(?:from|to|owner|author|date|issue|version|status|subject|approved|distribution|von|an|betreff|datum|objet|date|oggetto|da)\s*:|"
+    r"^(?:from|to|owner|author|date|issue|version|status|subject|approved|distribution|present|attendees|apologies|supplier|contact|von|an|betreff|"
+    r"datum|anwesend|entschuldigt|lieferant|anbieter|kontakt|objet|date|présents?|excusée?s?|fournisseur|oggetto|da|presenti|assenti|fornitore|"
+    r"asistentes|proveedor|aanwezig|afwezig|leverancier)\s*:|"
     r"^[^.]{0,60}\b(?:issue|version|edition|rev|ausgabe|fassung|last edited)\b[^.]{0,30}\.?$|"
     r"^(?:these|the following|diese|die folgenden|ces|les) (?:rules|regeln|règles) (?:hold|apply|are|gelten|valent|s'appliquent)\b|"
     r"^queste regole (?:valgono|si applicano)\b|^(?:replaces|supersedes|ersetzt|remplace|sostituisce|vervangt)\b.{0,40}$|"
@@ -71,8 +74,9 @@ _OF_ITSELF = re.compile(
 )
 """What a document says of itself, not of figures."""
 _FOR_ALL = re.compile(
-    r"\b(?:these rules|the following rules|the following|diese regeln|ces règles|queste regole) (?:hold|apply|gelten|s'appliquent|"
-    r"valgono)\b[^.]{0,40}\b(?:every|all|any|jede|alle|tous|toutes|tutt[ie]|ogni)\b",
+    r"\b(?:these rules|the following rules|the following|they|diese regeln|sie|ces règles|elles|queste regole|esse|estas reglas|"
+    r"deze regels|zij|ze) (?:hold|apply|gelten|s'appliquent|valent|valgono|si applicano|valen|se aplican|gelden)\b[^.]{0,40}\b"
+    r"(?:every|all|any|jede[rsnm]?|alle[rsn]?|tous|toutes?|chaque|tutt[ieoa]|ogni|tod[ao]s?|cada|elke?)\b",
     re.IGNORECASE,
 )
 """At the beginning of a document: all of its rules are for every figure."""
@@ -93,7 +97,9 @@ _VERB = re.compile(
     r"not|never|only|without|except|with|nicht|nur|ohne|jamais|sans|non|solo|senza|no|sin|niet|[a-z]{3,}ed)\b|=|[<>≥≤%]",
     re.IGNORECASE,
 )
-DEFINITION = re.compile(r"^(?:[-*•]\s*)?[\"“„«]?[^\W\d][^:.;\n]{2,60}?[\"”“»]?\s*(?::|=|–|—| - )\s+\S")
+DEFINITION = re.compile(
+    r"^(?:[-*•]\s*)?[\"“„«]?[^\W\d][^:.;\n]{2,60}?[\"”“»]?\s*(?::|=|–|—| - )\s+\S|^\|\s*[^\W\d][^|\n]{2,60}\|\s*\S"
+)
 _ANAPHORA = re.compile(
     r"^(?:it|its|they|their|them|this|that|these|those|such|both|the same|er|sie|es|diese[rs]?|il|elle|ils|elles|ce|cela|esso|essa|questi?|queste)\b",
     re.IGNORECASE,
@@ -115,11 +121,11 @@ def sentences(text: str) -> list[str]:
     return [each for each in found if each.strip()]
 
 
-def strength(sentence: str, *, named: bool) -> int:
+def strength(sentence: str, *, named: bool, is_business: IsBusiness) -> int:
     """How many signs there are that a sentence changes figures. `named`: it names something of the data."""
     if len(_WORDS.findall(sentence)) < 3 or sentence.rstrip().endswith("?") or _OF_ITSELF.match(sentence):
         return 0
-    if not named and (_TALK.search(sentence) or not _BUSINESS.search(sentence)):
+    if not named and (_TALK.search(sentence) or not _speaks_of_business(sentence, is_business)):
         return 0
     if _is_heading(sentence, named=named):
         return 0
@@ -129,6 +135,10 @@ def strength(sentence: str, *, named: bool) -> int:
     cues = ((_COUNTING, 2), (_COMPUTING, 1), (_MEANING, 1), (_TIMING, 1), (_PRECEDENCE, 1), (_CODING, 1), (_DUTY, 1))
     signs = sum(weight for cue, weight in cues if cue.search(sentence))
     return signs + bool(DEFINITION.match(sentence)) + named
+
+
+def _speaks_of_business(sentence: str, is_business: IsBusiness) -> bool:
+    return bool(_BUSINESS.search(sentence)) or any(is_business(word) for word in _WORDS.findall(sentence))
 
 
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -149,10 +159,11 @@ def find_rules(
     mentions: Iterable[Mention],
     about_all: Sequence[str] = (),
     sources: Iterable[str] = (),
+    is_business: IsBusiness = lambda word: False,
 ) -> list[Rule]:
     """The rules of one document's sections by their references. `about_all`: what the document names at all, for rules
     that name nothing themselves but are about something. A paragraph that begins with one of the `sources` and a colon
-    describes it, and is no rule."""
+    describes it, and is no rule. `is_business`: whether a word of any language is one that data are called by."""
     described = re.compile(
         rf"^(?:[-*•]\s*)?(?:{'|'.join(map(re.escape, sources)) or '$^'})\s*(?:\([^)]*\))?\s*[:–]\s", re.I
     )
@@ -162,7 +173,7 @@ def find_rules(
     judged = {
         (reference, number): [("", 0)]
         if described.match(paragraph)
-        else _judged(paragraph, by_place.get((reference, number), ()))
+        else _judged(paragraph, by_place.get((reference, number), ()), is_business)
         for reference, section in sections.items()
         for number, paragraph in enumerate(section.paragraphs)
     }
@@ -212,10 +223,11 @@ def _about(mentions: Sequence[Mention]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(objects or [each.target for each in mentions]))[:MOST_ABOUT]
 
 
-def _judged(paragraph: str, mentions: Sequence[Mention]) -> list[tuple[str, int]]:
+def _judged(paragraph: str, mentions: Sequence[Mention], is_business: IsBusiness) -> list[tuple[str, int]]:
     names = [each.words.lower() for each in mentions if each.how != "source"]
     return [
-        (part, strength(part, named=any(name in part.lower() for name in names))) for part in sentences(paragraph)
+        (part, strength(part, named=any(name in part.lower() for name in names), is_business=is_business))
+        for part in sentences(paragraph)
     ] or [("", 0)]
 
 

@@ -50,8 +50,8 @@ from coset.state.readings import Reading, ReadingStore
 from coset.state.rows import document, now
 from coset.state.tables import columns_and_paths, short_values, times_of_tables
 
-READ_BY = "1"
-"""Changes when documents are read or cut otherwise than before: then all are read again."""
+READ_BY = "2"
+"""Changes when documents are read, cut or judged otherwise than before: then all are read again."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _as_documents(state: EvidenceState) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-FOUND_BY = "8"
+FOUND_BY = "9"
 """Changes when mentions or rules are found otherwise than before: then all documents are looked at again."""
 MOST_VALUES = 300_000
 SURE_COPY, SURE_READING = 0.5, 0.6
@@ -193,9 +193,13 @@ SAID = FILE_NAME
 
 
 def comprehend_findings(
-    state: EvidenceState, is_word: Callable[[str], bool], corrections: Corrections
+    state: EvidenceState,
+    is_word: Callable[[str], bool],
+    corrections: Corrections,
+    is_business: Callable[[str], bool] = lambda word: False,
 ) -> tuple[int, int]:
-    """How many mentions and rules there are."""
+    """How many mentions and rules there are. `is_word` tells common English words, `is_business` words of any language
+    that data are called by."""
     files = [row for row in document_files(state) if row.problem is None]
     tokens = {row.document: f"{FOUND_BY} {row.digest} {row.status}" for row in files}
     named = _digest_of_names(state) if files else ""
@@ -206,7 +210,9 @@ def comprehend_findings(
             names = load_names(state, is_word)
             of_documents = sections_of(state, [row.document for row in pending])
             for row in pending:
-                mentions, rules = _find(row.document, row.source, of_documents.get(row.document, []), names)
+                mentions, rules = _find(
+                    row.document, row.source, of_documents.get(row.document, []), names, is_business
+                )
                 add_findings(state, _mention_rows(mentions), _rule_rows(rules, row.status))
                 set_found(state, row.document, f"{tokens[row.document]} {named}")
         _apply(state, corrections)
@@ -257,7 +263,7 @@ def _descriptions(state: EvidenceState) -> dict[str, str]:
 
 
 def _find(
-    document: str, source: str | None, sections: Sequence[Section], names: Names
+    document: str, source: str | None, sections: Sequence[Section], names: Names, is_business: Callable[[str], bool]
 ) -> tuple[Sequence[Mention], Sequence[Rule]]:
     by_reference = {f"{document}#{section.position + 1}": section for section in sections}
     paragraphs = [
@@ -268,7 +274,7 @@ def _find(
     mentions = find_mentions(paragraphs, names)
     surely = [mention for mention in mentions if mention.is_strong]
     about = tuple(dict.fromkeys(mention.target for mention in surely if mention.how != "source"))
-    return mentions, find_rules(by_reference, surely, about, names.sources)
+    return mentions, find_rules(by_reference, surely, about, names.sources, is_business)
 
 
 def _mention_rows(mentions: Iterable[Mention]) -> Iterable[MentionRow]:

@@ -72,8 +72,8 @@ _STAMP = re.compile(
 )
 _BY_OTHER = re.compile(rf"\b{_REPLACED}{_BY}", re.IGNORECASE)
 _REPLACES = re.compile(
-    r"\b(?:replaces|supersedes|replacing|superseding|takes the place of|ersetzt|löst|remplace|annule et remplace|"
-    r"sostituisce|sustituye|reemplaza|vervangt)\s+(.{3,120}?)(?:[.;)\n]|$)",
+    r"\b(?:replaces?|supersedes?|replacing|superseding|takes? the place of|ersetzt|ersetzen|löst|lösen|remplace(?:nt)?|"
+    r"annule(?:nt)? et remplace(?:nt)?|sostituiscono|sostituisce|sustituyen?|reemplazan?|vervangt|vervangen)\s+(.{3,120}?)(?:[.;)\n]|$)",
     re.IGNORECASE,
 )
 _GIVEN_UP = re.compile(
@@ -120,6 +120,7 @@ _VERSION = re.compile(
     r"[\s._-]*(\d+(?:\.\d+)*|[a-z](?![a-z]))\b",
     re.IGNORECASE,
 )
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _MONTHS = (
     "jan gen ene|feb fev fév|mar mär mrt maa|apr avr abr|mai may mag mei|jun jui giu|jul lug juil|aug aoû ago aou|"
     "sep set|oct okt ott out|nov|dec dez déc dic"
@@ -165,6 +166,9 @@ def judge(documents: Sequence[Dated]) -> dict[str, Validity]:
                     found[older.reference], status="superseded", superseded_by=each.reference
                 )
     for older, newer in _versions(documents):
+        # One that another replaced already is no later version of that one.
+        if found[newer.reference].superseded_by == older.reference:
+            continue
         if found[older.reference].superseded_by is None and found[newer.reference].status != "draft":
             found[older.reference] = replace(found[older.reference], status="superseded", superseded_by=newer.reference)
     return found
@@ -220,6 +224,7 @@ def _resolve(words: str, speaker: Dated, documents: Sequence[Dated], *, numbered
     numbers = set(re.findall(r"\d[\d./-]*\d|\d|\b[A-Z]{1,5}-?\d+\b", words))
     if numbered and not numbers:
         return
+    words_alone = {word for word in spoken if not any(letter.isdigit() for letter in word)}
     for each in documents:
         if each is speaker:
             continue
@@ -227,7 +232,8 @@ def _resolve(words: str, speaker: Dated, documents: Sequence[Dated], *, numbered
         borne = set(re.findall(r"\d[\d./-]*\d|\d|\b[A-Z]{1,5}-?\d+\b", called.replace("_", " ")))
         own = _words_of(called)
         if numbers:
-            if numbers & borne and spoken & own:
+            # Guideline 2 is no other document that bears a 2.
+            if numbers & borne and (words_alone or spoken) & own:
                 yield each
         elif len(spoken) >= 2 and len(spoken & own) >= 0.8 * len(spoken):
             yield each
@@ -237,12 +243,14 @@ def _versions(documents: Sequence[Dated]) -> Iterable[tuple[Dated, Dated]]:
     """Pairs of an older and the newest version of one document."""
     groups: dict[str, list[tuple[tuple[int, ...], datetime.date, Dated]]] = defaultdict(list)
     for each in documents:
-        base, version, date = _base_and_version(each)
-        if base and (version or date):
-            groups[base].append((version, date or datetime.date.min, each))
+        titled, filed = _base_and_version(each), _base_and_version(replace(each, title=""))
+        for base, version, date in (titled, filed) if filed[0] != titled[0] else (titled,):
+            if base and (version or date):
+                groups[base].append((version, date or datetime.date.min, each))
     for group in groups.values():
         numbered = [entry for entry in group if entry[0]]
-        for some in (numbered, [] if any(_is_series(entry[2]) for entry in group) else group):
+        dated = [((), *entry[1:]) for entry in group if entry[1] != datetime.date.min]
+        for some in (numbered, [] if any(_is_series(entry[2]) for entry in group) else dated):
             if len(some) > 1 and len({entry[:2] for entry in some}) > 1:
                 *older, newest = sorted(some, key=lambda entry: entry[:2])
                 yield from ((entry[2], newest[2]) for entry in older if entry[:2] != newest[:2])
@@ -257,6 +265,8 @@ def _base_and_version(document: Dated) -> tuple[str, tuple[int, ...], datetime.d
     """A document's title without what tells its versions apart, and that."""
     name = title_of_file(document.file_name)
     version = _VERSION.search(document.title) or _VERSION.search(name)
+    if version is not None and _YEAR.fullmatch(version[1]):
+        version = None  # The edition of 2021 is older than one that holds since 2025: years are dates.
     years = re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", f"{document.title} {name}")
     date = first_date(document.title) or (datetime.date(max(map(int, years)), 1, 1) if years else None)
     text = document.title if _words_of(document.title) else name
