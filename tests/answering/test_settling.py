@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from coset.answering.models.client import Limits, Retries
 from coset.answering.prompt import TOOLS
 from coset.answering.quoting import grid
 from coset.environment.configuration import Environment
+from coset.routing.views.budgets import DETAILS
+from coset.routing.views.view import EvidenceView
 
 COUNT = "SELECT count(*) AS n FROM crm.customers WHERE city = 'Bern'"
 SHAPE = {"meaning": "customers in Bern", "form": "value", "columns": ["n"]}
@@ -244,3 +247,26 @@ def test_a_text_operation_says_what_it_would_cost_before_it_reads(environment: E
     )
     assert "tokens are left: filter the SELECT" in str(wire.requests[2]["messages"][-1]["content"])
     assert not any(step.step.startswith("text") for step in answer.steps)
+
+
+class Forgetful(HandRouter):
+    """A router that finds nothing for a word of the question."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.budgets: list[int] = []
+
+    def view(self, question: str, budget: int) -> EvidenceView:
+        self.budgets.append(budget)
+        return replace(super().view(question, budget), unfound=("zebra",))
+
+
+def test_a_view_that_may_lack_something_is_made_larger(environment: Environment):
+    script = [call("records", shape=SHAPE, sql=COUNT, sure=True), call("sql", query=COUNT)]
+    for budget, made in ((None, [DETAILS, 2 * DETAILS]), (500, [500])):
+        router = Forgetful()
+        with Wire(*script) as wire:
+            options = AskOptions(model=wire.url, retries=Retries(2, 0.01), budget=budget)
+            answer = ask("How many customers are in Bern?", environment, options, router=router)
+        assert router.budgets == made and answer.rows == ((20,),)
+        assert any(check.name == "recomputation" for check in answer.checks), "and computed a second time"

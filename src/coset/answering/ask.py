@@ -71,6 +71,9 @@ class AskOptions:
 
 
 MOST_ASKED = 3
+WIDER = 2
+"""How much more a view may cost where the question has words that nothing in it is like, and not every table is
+listed."""
 FOR_TEXTS = frozenset({"classify", "extract"})
 
 
@@ -162,6 +165,10 @@ class QuestionRun:
                 self.router = Router.open(self.environment, self.session)
             view = self.router.view(self.question, self.options.budget or DETAILS)
             self.evidence = Evidence.of(view, self.recover, self.shorthand)
+            if self.evidence.is_thin and self.options.budget is None:
+                wider = self.router.view(self.question, WIDER * DETAILS)
+                self.evidence = Evidence.of(wider, self.recover, self.shorthand)
+                self.recorder.step("widened", {"for": list(view.unfound), "budget": WIDER * DETAILS})
             self.evidence.confirmed = confirmed_text(self.question, self.environment)
         return self.evidence
 

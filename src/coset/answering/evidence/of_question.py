@@ -9,7 +9,6 @@ records, the statement and the checks stand on. Asks no model.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -52,7 +51,6 @@ BY_OPENING = "open it by name"
 NOWHERE = "NOTHING FOUND"
 MOST_RULES = 60
 MOST_UNSEEN = 5
-_NUMBER_OF_JOIN = re.compile(r", relation_[0-9a-f]{6,}(?=\n|$)")
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ class Evidence:
         for every question too, and the details."""
         shared = prefix_text(dataclasses.replace(self.view, directory=(), listed=0, unlisted=""))
         directory = prefix_text(self.view).removeprefix(shared)
-        details = self._with_confirmed(data_block("evidence", _unnumbered(details_text(self.view, BY_OPENING))))
+        details = self._with_confirmed(data_block("evidence", details_text(self.view, BY_OPENING)))
         rest = [data_block("directory", directory), details] if directory else [details]
         return data_block("environment", shared), rest
 
@@ -122,7 +120,7 @@ class Evidence:
             left_out=LeftOut(),
         )
         no_room = [table for table in tables if table not in shown]
-        text = _unnumbered(details_text(part, "")) + (f"no room for: {', '.join(no_room)}\n" if no_room else "")
+        text = details_text(part, "") + (f"no room for: {', '.join(no_room)}\n" if no_room else "")
         return self._with_confirmed(data_block("evidence", text))
 
     def _with_confirmed(self, block: str) -> str:
@@ -205,11 +203,6 @@ class Evidence:
         """The tables that a statement reads and the evidence does not have. What does not parse is left to the "
         "session."""
         return tables_outside(sql, self.view)
-
-
-def _unnumbered(text: str) -> str:
-    """Joins without their references: records name the columns, and a reference costs as much as the join."""
-    return _NUMBER_OF_JOIN.sub("", text)
 
 
 def merged(view: EvidenceView, more: EvidenceView) -> EvidenceView:
