@@ -40,7 +40,7 @@ TIMES = frozenset(("year", "month", "day", "week", "quarter", "hour"))
 MOST_OF_A_LINK = 4
 """A table of more columns is no mere link: what it links may stand in several of its rows."""
 DEALINGS = frozenset(
-    """sold sell sells buy buys bought purchase purchases purchased order ordered return returned ship shipped deliver
+    """sold sell sells buy buys bought purchase purchases purchased ordered return returned ship shipped deliver
     delivered book booked rent rented hire hired use used serve served handle handled""".split()  # noqa: SIM905
 )
 """Verbs of dealings with a thing, which have rows of their own: `products that were sold` are not all products."""
@@ -139,7 +139,10 @@ def _ignores_a_dealing(reading: Reading) -> str:
 
 def _ignores_a_group(reading: Reading) -> str:
     """`The school with the smallest enrolment in each state` is not one school."""
-    if reading.slots.each and not reading.plan.groups and not reading.plan.share:
+    plan = reading.plan
+    own = {n.reference for chunk in reading.slots.each if chunk.kind == "table" for n in chunk.named}
+    every_row = own == {plan.table} and plan.limit is None
+    if reading.slots.each and not plan.groups and not plan.share and not every_row:
         return f"'each {reading.slots.each[0].text}' plays no part in what was understood"
     return ""
 
