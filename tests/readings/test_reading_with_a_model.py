@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +75,15 @@ def test_a_model_reads_once_and_its_readings_win_over_names(folder: Path) -> Non
     found = readings(folder)
     assert found["shop/kx1"] == "customer master"
     assert found["shop/kx1.krt"] == "rating code"
+
+
+@pytest.mark.parametrize("bar", ["T{} | ", "T{} ", "- T{}: ", "**T{}** ", "T {} - "])
+def test_a_model_may_forget_the_first_bar(folder: Path, bar: str) -> None:
+    reply = re.sub(r"^T(\d) \| ", lambda found: bar.format(found[1]), GOOD, flags=re.MULTILINE)
+    with Wire(Say(reply)) as wire:
+        summary = read(folder, wire.url).model_reading
+    assert summary is not None and (summary.tables, summary.columns) == (2, 4) and not summary.problems
+    assert readings(folder)["shop/kx1"] == "customer master"
 
 
 def test_nothing_is_sent_without_agreement_or_budget(folder: Path) -> None:

@@ -181,7 +181,7 @@ def _column_text(number: int, column: ObservedColumn, table: str, personal: bool
     return f"{number} {name} {column.type}{comment}{': ' + shown if shown else ''}"
 
 
-_TABLE_LINE = re.compile(r"^\W*T\s?(\d+)\W*?\s*\|\s*(.*)$")
+_TABLE_LINE = re.compile(r"^\W*T\s?(\d+)[\s.:)*|-]+(.*)$")
 _COLUMN_LINE = re.compile(r"^\W*(\d+)\s*(\*?)[\s.:)|-]+(.*)$")
 _COPY = re.compile(r"copy of T\s?(\d+)\W*(.*)$", re.IGNORECASE)
 
