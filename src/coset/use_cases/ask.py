@@ -11,6 +11,7 @@ import asyncio
 import datetime
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
 from coset.answering.audit.replay import Replay
@@ -21,6 +22,7 @@ from coset.answering.models.choices import DEFAULT_MODEL
 from coset.environment.configuration import Environment
 from coset.environment.corrections import Question, add_corrections, load_corrections
 from coset.errors import UserError
+from coset.tracing import Span, span, tells_content
 from coset.use_cases.cancellation import Cancellation, Cancelled
 from coset.use_cases.results import Answer, SqlResult
 from coset.use_cases.workspace import Workspace
@@ -140,16 +142,32 @@ def ask(
     model_is_set = has_model(workspace.configuration, options.model)
     if reasoner is None:
         reasoner = "model" if model_is_set or options.core else "offline"
-    if reasoner != "model":
-        found = _ask_offline(workspace, question, call, is_last=reasoner == "offline" or not model_is_set)
-        if found is not None:
-            return found
-    return _ask_model(workspace, question, options, None, call)
+    with _asking(question) as told:
+        found = None
+        if reasoner != "model":
+            found = _ask_offline(workspace, question, call, is_last=reasoner == "offline" or not model_is_set)
+        answer = found or _ask_model(workspace, question, options, None, call)
+        _tell(told, answer)
+        return answer
 
 
 def resume(workspace: Workspace, number: int, options: AskOptions, *, call: Cancellation | None = None) -> Answer:
     """Go on with a run that was not answered, under its number."""
-    return _ask_model(workspace, "", options, number, call or Cancellation())
+    with _asking("") as told:
+        answer = _ask_model(workspace, "", options, number, call or Cancellation())
+        _tell(told, answer)
+        return answer
+
+
+def _asking(question: str) -> AbstractContextManager[Span]:
+    content = question if question and tells_content() else None
+    return span("invoke_agent coset", gen_ai__operation__name="invoke_agent", gen_ai__agent__name="coset",
+                coset__question=content)  # fmt: skip
+
+
+def _tell(told: Span, answer: Answer) -> None:
+    outcome = "declined" if answer.is_declined else "stopped" if answer.stopped else "answered"
+    told.add(coset__run=answer.run, coset__mode=answer.mode, coset__outcome=outcome)
 
 
 def _ask_model(

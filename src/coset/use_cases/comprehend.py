@@ -68,6 +68,7 @@ from coset.state.read_model import ReadModel
 from coset.state.readings import take_over_pages
 from coset.state.relations import RelationRow
 from coset.state.rows import reference_of, table_of
+from coset.tracing import span
 from coset.use_cases.readings import ModelReadingSummary, ReadWith, read_with_model
 
 Progress = Callable[[int, int, str], None]
@@ -203,13 +204,21 @@ def comprehend(
     environment.forget_sources_that_are_gone()
     catalogue = Catalogue(environment)
     try:
-        with EvidenceState.comprehending(environment.state_folder) as state, ExitStack() as closing:
+        with (
+            span("comprehend", coset__sources=len(environment.sources)) as told,
+            EvidenceState.comprehending(environment.state_folder) as state,
+            ExitStack() as closing,
+        ):
             run = Run(environment, catalogue, state, settings or Settings(), progress or _silent, closing)
             _run(run, STAGES if stages is None else stages)
             if stages is None:  # All that is known was looked at: nothing is left of values that were withdrawn.
                 state.leave_out_withdrawn()
             _publish(run)
             run.report(problems=tuple(run.problems), seconds=time.monotonic() - started)
+            told.add(
+                coset__tables=run.summary.units, coset__tables_read=run.summary.looked_at,
+                coset__relations=run.summary.relations, coset__problems=len(run.summary.all_problems),
+            )  # fmt: skip
             return run.summary
     finally:
         catalogue.close()
@@ -221,12 +230,16 @@ def comprehend(
 def _run(run: Run, stages: Sequence[Stage]) -> None:
     for stage in stages:
         run.progress(0, 0, stage.what)
-        try:
-            stage.run(run)
-        except Cancelled:
-            raise
-        except Exception as error:
-            run.problems.append((stage.what, _told(error)))
+        with span(f"comprehend: {stage.what}") as told:
+            known = len(run.problems)
+            try:
+                stage.run(run)
+            except Cancelled:
+                raise
+            except Exception as error:
+                run.problems.append((stage.what, _told(error)))
+                told.fails(type(error).__name__)
+            told.add(coset__problems=len(run.problems) - known)
 
 
 def _publish(run: Run) -> None:

@@ -25,6 +25,7 @@ from coset.answering.audit.store import KeptResult, canonical, open_audit, redac
 from coset.environment.configuration import Environment
 from coset.errors import CosetError, UserError
 from coset.people import acting_name
+from coset.tracing import past
 
 Status = Literal["answered", "declined", "stopped", "failed", "asked back"]
 """answered: with a value; declined: not sure enough without a model; stopped: a limit ended it with what it had;
@@ -112,6 +113,12 @@ class RunRecorder:
                 "?, ?, ?, ? FROM steps WHERE run = ?",
                 [run, _now(), kind, _text(data.get("tool")), _text(data.get("model")), *values,
                  self._json(dict(data)), run],
+            )  # fmt: skip
+        if (tool := _text(data.get("tool"))) is not None:
+            rows = _number(data.get("rows"))
+            past(
+                f"execute_tool {tool}", _number(data.get("seconds")) or 0.0, gen_ai__operation__name="execute_tool",
+                gen_ai__tool__name=tool, coset__rows=rows, coset__run=run,
             )  # fmt: skip
 
     def keep_messages(self, messages: bytes | str) -> None:

@@ -18,6 +18,7 @@ from coset.answering.models.choices import OpenModel, Refused, cost_of, is_passi
 from coset.answering.quoting import one_line
 from coset.answering.recorder import HearsRequests, Recorder
 from coset.errors import UserError
+from coset.tracing import span, tells_content
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -206,7 +207,7 @@ class ModelClient:
             self.recorder.sent(messages)
         while True:
             try:
-                response = await self._request(messages, tools, only)
+                response = await self._traced(step, messages, tools, only)
                 break
             except (AgentRunError, LibraryError) as error:
                 wait = self.retries.wait(attempt, getattr(error, "retry_after", None))
@@ -220,6 +221,27 @@ class ModelClient:
         usage = self._count(step, response, time.monotonic() - started, attempt)
         self.recorder.step("model", asdict(usage))
         return _reply(response, self.model.choice.text)
+
+    async def _traced(
+        self, step: str, messages: Sequence[ModelMessage], tools: Sequence[Tool], only: str | None
+    ) -> ModelResponse:
+        """One request, as a span by the conventions for generative AI."""
+        choice = self.model.choice
+        with span(
+            f"chat {choice.name}".strip(), "client", gen_ai__operation__name="chat",
+            gen_ai__provider__name=choice.provider, gen_ai__request__model=choice.name or None, coset__step=step,
+            gen_ai__input__messages=_messages_json(messages) if tells_content() else None,
+        ) as told:  # fmt: skip
+            response = await self._request(messages, tools, only)
+            told.add(
+                gen_ai__response__model=response.model_name,
+                gen_ai__response__finish_reasons=[str(response.finish_reason)] if response.finish_reason else None,
+                gen_ai__usage__input_tokens=response.usage.input_tokens,
+                gen_ai__usage__output_tokens=response.usage.output_tokens,
+                gen_ai__usage__cache_read__input_tokens=response.usage.cache_read_tokens,
+                gen_ai__output__messages=_messages_json([response]) if tells_content() else None,
+            )
+            return response
 
     async def _request(
         self, messages: Sequence[ModelMessage], tools: Sequence[Tool], only: str | None
@@ -254,6 +276,12 @@ class ModelClient:
         )
         self.ledger.add(usage)
         return usage
+
+
+def _messages_json(messages: Sequence[ModelMessage]) -> str:
+    from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+    return without_secrets(ModelMessagesTypeAdapter.dump_json(list(messages)).decode())
 
 
 def _reply(response: ModelResponse, model: str) -> Reply:

@@ -29,6 +29,7 @@ from coset.surfaces.http_server import check_exposure as check_exposure_of
 from coset.surfaces.mcp.server import PERSON, make_server
 from coset.surfaces.metrics import Metrics
 from coset.surfaces.watching import Health, Watched
+from coset.tracing import flush
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -52,6 +53,7 @@ def serve_stdio(environment: Environment, *, read_only: bool = False) -> None:
     # A thread of the library waits for a line that may never come, so a signal ends the process here and now.
     def end(number: int, frame: FrameType | None) -> None:
         environment.close()
+        flush()
         os._exit(128 + number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
