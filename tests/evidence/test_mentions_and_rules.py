@@ -154,6 +154,24 @@ def test_a_source_is_named_by_what_its_description_calls_it_and_not_by_small_wor
     assert sources("The day of the plant, or of the home base.") == set()
 
 
+def test_a_source_is_not_called_by_what_it_holds_nor_by_part_of_a_word():
+    names = Names((), {"hes": "dump of the head-end of the smart meters and of the portal"}, (), (), WORDS.__contains__)
+    spoken = set(names.spoken_sources)
+    assert {("head", "end"), ("portal",)} <= spoken and not {("end",), ("meter",), ("smart", "meter")} & spoken
+
+
+def test_a_sheet_is_named_by_its_own_name_and_its_workbook():
+    tables = [NamedTable(f"share/{name}", "share", None, name) for name in ("rates_Hedge", "rates_Spot", "costs_Hedge")]
+    names = Names(tables, {"share": ""}, (), (), WORDS.__contains__)
+
+    def meant(text: str) -> set[str]:
+        mentions = find_mentions([Paragraph("d#1", 0, text, "d.md", None)], names)
+        return {each.target for each in mentions if each.is_strong and each.target != "share"}
+
+    assert meant("On prend le cours de la feuille Spot.") == {"share/rates_Spot"}
+    assert meant("Take sheet Hedge of the workbook costs.") == {"share/costs_Hedge"}
+
+
 def rules_of(*paragraphs: str, title: str = "Handbook") -> list[Rule]:
     section = Section((title,), 0, paragraphs)
     mentions = [each for each in found(*paragraphs, title=title) if each.is_strong]

@@ -30,6 +30,7 @@ from coset.evidence.documents.nameable import (
     stem,
     stems,
 )
+from coset.state.documents import SURELY_NAMED
 
 MOST_TARGETS = 4
 """A name that could be more things than this, after all that the text says, is no mention."""
@@ -69,6 +70,10 @@ _CODED = re.compile(
 """What stands before a code that is meant as one."""
 _KINDS = re.compile(rf"\b(?:{_KIND})\b", re.IGNORECASE)
 _SHEET = re.compile(r"^[\"”“»`']?,?\s+(?:sheet|tab|blatt|feuille|foglio|hoja|blad)\s+[\"“„«]?(\w+)", re.IGNORECASE)
+_SHEET_NAMED = re.compile(
+    r"\b(?:sheet|tab|tabellenblatt|blatt|feuille|onglet|foglio|hoja|blad|tabblad)\s+[\"“„«»`']?\s*(\w{2,})",
+    re.IGNORECASE,
+)
 _OF_COLUMN = re.compile(
     r"\b(?:columns?|fields?|attributes?|flags?|spalten?|felder|feld|champs?|colonnes?|colonn[ae]|campo|campi|columnas?|kolom|veld)\b",
     re.IGNORECASE,
@@ -97,6 +102,7 @@ def find_mentions(paragraphs: Sequence[Paragraph], names: Names) -> list[Mention
     for place in places:
         _tables(place, names)
         _patterns(place, names)
+        _sheets(place, names)
         _listed(place, names)
         _sources(place, names)
     for words in (False, True):
@@ -216,6 +222,21 @@ def _patterns(place: Place, names: Names) -> None:
         originals = [table for table in some if not table.is_copy] or some
         if len(originals) <= MOST_BY_PATTERN:
             _add_pattern(place, names, match, originals, 0.7)
+
+
+def _sheets(place: Place, names: Names) -> None:
+    """Sheets by their own name, of the workbook that the paragraph names where several have one called so."""
+    text = place.text.lower()
+    for match in _SHEET_NAMED.finditer(place.text):
+        end = f"_{match[1].lower()}"
+        some = [
+            (table, table.name.lower().removesuffix(end)) for table in names.tables if table.name.lower().endswith(end)
+        ]
+        kept = [each for each in some if re.search(rf"(?<!\w){re.escape(each[1])}(?!\w)", text)] or some
+        meant = names.originals(table.reference for table, _ in kept)
+        sure = 0.85 if len(meant) == 1 else SURELY_NAMED if len(meant) == 2 else WEAK
+        for table, _ in meant[:MOST_TARGETS]:
+            place.add(table.reference, match[1], "name", sure)
 
 
 def _add_pattern(

@@ -89,9 +89,9 @@ class Names:
                 found[(source.lower(),)].add(source)
             for kind in _SYSTEMS:
                 found[(stem(source.lower()), kind)].add(source)
-            for phrase in _noun_phrases(description):
+            for phrase, is_hyphened in _noun_phrases(description):
                 found[phrase].add(source)
-                if len(phrase) > 1 and phrase[-1] not in _GENERAL_NOUNS | _VERBS:
+                if len(phrase) > 1 and not is_hyphened and phrase[-1] not in _GENERAL_NOUNS | _VERBS:
                     found[phrase[-1:]].add(source)
         return {phrase: next(iter(owners)) for phrase, owners in found.items() if len(owners) == 1}
 
@@ -216,8 +216,9 @@ def stem(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
 
 
-def _noun_phrases(description: str) -> Iterator[tuple[str, ...]]:
-    """What the first sentence of a description calls its subject: "the claims handling system", "our ledger"."""
+def _noun_phrases(description: str) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """What the first sentence of a description calls its subject ("the claims handling system", "our ledger"), and
+    whether its last word is part of one ("the front-end"). Several things ("of the meters") are what it holds."""
     sentence = re.split(r"[.;:]\s", description or "", maxsplit=1)[0]
     for chunk in re.split(
         r"[,()/]|\b(?:and|that|where|which|with|in|on|for|as|of|runs?|is|are|under|from|by|people|used)\b", sentence
@@ -225,9 +226,12 @@ def _noun_phrases(description: str) -> Iterator[tuple[str, ...]]:
         match = re.search(r"\b(?:the|our)\s+((?:[\w-]+\s*){1,3})$", chunk.strip() + " ") or re.search(
             r"\b(?:the|our)\s+((?:[\w-]+\s*){1,3})", chunk
         )
-        words = tuple(stem(word) for word in WORD.findall(match[1].lower())) if match else ()
-        if words and words[-1] not in _PEOPLE and not set(words) <= _GENERAL_NOUNS and not set(words) & FUNCTION_WORDS:
-            yield words
+        written = match[1].split() if match else []
+        words = tuple(stem(word) for word in WORD.findall(" ".join(written).lower()))
+        if not words or stem(written[-1]) != written[-1].lower():
+            continue
+        if words[-1] not in _PEOPLE and not set(words) <= _GENERAL_NOUNS and not set(words) & FUNCTION_WORDS:
+            yield words, "-" in written[-1]
 
 
 How = Literal["name", "pattern", "reading", "value", "source"]

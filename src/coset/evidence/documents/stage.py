@@ -182,7 +182,7 @@ def _as_documents(state: EvidenceState) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-FOUND_BY = "9"
+FOUND_BY = "10"
 """Changes when mentions or rules are found otherwise than before: then all documents are looked at again."""
 MOST_VALUES = 300_000
 SURE_COPY, SURE_READING = 0.5, 0.6
