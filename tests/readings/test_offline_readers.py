@@ -180,3 +180,38 @@ def test_a_beginning_is_read_as_the_word_that_the_source_writes_in_full_elsewher
     )
     assert found["s/rattachements.code_app"].name == "broker code"
     assert found["s/ecritures.date_compta"].name == "accounting date"
+
+
+def test_tables_of_one_source_may_be_in_different_languages() -> None:
+    found = read(
+        table("feiertage", "datum", "bezeichnung", "kanton"),
+        table("personalliste", "eintritt", "austritt", "abteilung", "vorname", "nachname"),
+        table("wachtrij", "omschrijving", "afdeling", "klant", "bestelling"),
+    )
+    assert found["s/personalliste.abteilung"].name == "department"
+    assert found["s/wachtrij.omschrijving"].name.endswith("description")
+    assert found["s/wachtrij.afdeling"].name == "department"
+
+
+def test_a_sentence_of_another_language_names_nothing() -> None:
+    texts = (Text("Die Zählerstände (hRead) gelten. Selon la liste valable (gm_code).", "leitfaden.md#1"),)
+    found = read(table("hRead", "nId"), table("gm_code", "cd"), texts=texts)
+    assert all(each.reader != "document" for each in found.values())
+
+
+def test_languages_and_units_at_the_end_of_names_are_read() -> None:
+    wait = ObservedColumn("wait_s", "whole", samples=("12", "40"))
+    found = read(table("places", "city_de", "city_fr", wait))
+    assert found["s/places.city_fr"].name == "french city"
+    assert found["s/places.wait_s"].name == "wait in seconds"
+
+
+def test_the_letters_of_a_warehouse_and_marks_of_own_columns_are_habits() -> None:
+    found = read(
+        table("D_CUSTOMER", "CUSTOMER_SK"), table("D_MONTH", "MONTH_SK"),
+        table("F_SALES", "AMOUNT"), table("F_STOCK", "QUANTITY"),
+    )  # fmt: skip
+    assert found["s/D_CUSTOMER"].name == "customer dimension"
+    own = read(table("Account", "AccountNumber", "OwnerId", "FullName", "City", "Phone", "Fax", "Street", "Web",
+                     "new_score", "new_topic", "new_reason"))  # fmt: skip
+    assert own["s/Account.new_topic"].name == "topic"

@@ -68,6 +68,8 @@ class Part:
     how: How
     doubtful: bool = False
     """It may stand for other words as well, and nothing around it uses these."""
+    turns: bool = False
+    """It is of a language that has the head first."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,13 @@ class Expander:
         language: Language | None = None,
         things: Collection[str] = (),
         foreign: Collection[str] = (),
+        others: Sequence[Language] = (),
     ) -> None:
         """`around`: how often the environment's own texts and readable names use each word; `things`: what its tables
-        are about, which is what ids and numbers are of; `foreign`: words of the language that stand in its names."""
+        are about, which is what ids and numbers are of; `foreign`: words of the language that stand in its names;
+        `others`: further languages of the environment, of which whole words may stand here."""
         self.around, self.language, self.things = around, language, frozenset(things)
+        self.others = tuple(each for each in others if each is not language)
         self.beside: dict[str, list[str]] = {}
         for word in sorted(foreign):
             self.beside.setdefault(word[:3], []).append(word)
@@ -158,7 +163,7 @@ class Expander:
         found = []
         joined = " ".join(pieces)
         if self.language and (english := self.language.words.get(joined)):
-            found.append(Part(tuple(english[0].split()), 0.0, "language"))
+            found.append(Part(tuple(english[0].split()), 0.0, "language", turns=self.language.head_first))
         return found
 
     def parts(self, piece: str) -> tuple[Part, ...]:
@@ -189,32 +194,42 @@ class Expander:
                 doubtful = len(meanings) > 1 and not self._near(words)
                 ways.append(Part(words, 0.4 + 0.55 * rank + 0.25 * rarity, "short form", doubtful))
             if self.language:
-                ways += self._foreign(piece)
+                ways += self._foreign(piece, self.language)
+            if len(piece) >= 4 and not ways:
+                ways += self._of_others(piece)
             if len(piece) >= 3 and not any(part.how in ("word", "language", "foreign form") for part in ways):
                 ways += self._guesses(piece)
         known = self._single[piece] = _cheapest(ways)
         return known
 
-    def _foreign(self, piece: str) -> list[Part]:
-        language, ways = self.language, list[Part]()
-        if language is None:
-            return ways
+    def _foreign(self, piece: str, language: Language) -> list[Part]:
+        ways, turns = list[Part](), language.head_first
         exact = piece in language.words
         if not exact:  # The source writes a word in full elsewhere: `app` of apporteur.
             begun = [word for word in self.beside.get(piece[:3], ()) if word.startswith(piece)]
             meanings = dict.fromkeys(language.english(word)[0] for word in begun if len(word) > len(piece) + 1)
-            ways += [Part(content_words(meant), 0.35, "foreign form", len(meanings) > 1) for meant in meanings]
+            for meant in meanings:
+                ways.append(Part(content_words(meant), 0.35, "foreign form", len(meanings) > 1, turns))
         for rank, meaning in enumerate(language.english(piece)[:3]):
             words = content_words(meaning)
             near = 0.2 * self._rarity(words[-1])
-            ways.append(Part(words, (0.1 if exact else 0.45) + 0.25 * rank + near, "language"))
+            ways.append(Part(words, (0.1 if exact else 0.45) + 0.25 * rank + near, "language", turns=turns))
         if meant := language.short_forms.get(piece):
-            ways.append(Part(content_words(meant), 0.45, "foreign form"))
+            ways.append(Part(content_words(meant), 0.45, "foreign form", turns=turns))
         if not ways:
-            begun = language.begun_by(piece)
-            ways += [Part(content_words(meant), 0.9, "foreign form", len(begun) > 1) for meant in begun[:3]]
+            begins = language.begun_by(piece)
+            ways += [Part(content_words(each), 0.9, "foreign form", len(begins) > 1, turns) for each in begins[:3]]
         if compound := language.compound(piece):
             ways.append(Part(tuple(word for part in compound for word in part.split()), 0.6, "language"))
+        return ways
+
+    def _of_others(self, piece: str) -> list[Part]:
+        """A whole word of another language that the environment uses, where nothing else is known of a piece."""
+        ways = []
+        for language in self.others:
+            meanings = language.words.get(piece) or (language.english(piece) if len(piece) >= 6 else ())
+            if meanings or (len(piece) >= 7 and (meanings := (" ".join(language.compound(piece) or ()),)) != ("",)):
+                ways.append(Part(content_words(meanings[0]), 0.5, "language", turns=language.head_first))
         return ways
 
     def _guesses(self, piece: str) -> list[Part]:
@@ -289,10 +304,9 @@ class Expander:
 
     def _ordered(self, parts: Sequence[Part]) -> tuple[str, ...]:
         """The words in English order: *of* languages have the head first."""
-        turned = self.language is not None and self.language.head_first
-        foreign = sum(part.how in ("language", "foreign form") for part in parts)
+        foreign = sum(part.turns for part in parts)
         chosen = list(parts)
-        if turned and foreign and foreign >= len(parts) / 2 and len(parts) > 1:
+        if foreign and foreign >= len(parts) / 2 and len(parts) > 1:
             numbers = [part for part in chosen if part.words[0].isdigit()]
             chosen = [part for part in reversed(chosen) if not part.words[0].isdigit()] + numbers
         words: list[str] = []

@@ -22,6 +22,7 @@ TYPE_MARKS = frozenset({
     "bit", "bool", "cur", "ccy", "dec", "k", "pk", "fk", "ix", "idx", "fld", "col",
 })  # fmt: skip
 """What programmers put before a name for its type, in small letters before a capital: `tPart`, `strName`."""
+_WAREHOUSE = {"d": "dimension", "f": "fact"}
 LEAST_COLUMNS, MOST_OF_TABLE, MOST_OF_SOURCE = 3, 0.75, 0.5
 _GLUED = re.compile(r"[A-Za-z]+\d*[A-Za-z]*\d*$")
 
@@ -39,6 +40,12 @@ class Habits:
     marks: bool
     """Whether columns begin with marks of their types."""
     table_marks: bool
+    object_marks: frozenset[str] = frozenset()
+    """Small letters before a capital that tables begin with as a system of their own: the `h` of `hRead`."""
+    own_prefix: str = ""
+    """A first word with which a company's own columns begin in a bought system: the `new` of `new_optin`."""
+    warehouse: bool = False
+    """Whether `D_` and `F_` before tables are dimensions and facts."""
 
 
 def habits_of(tables: Sequence[ObservedTable]) -> Habits:
@@ -62,7 +69,36 @@ def habits_of(tables: Sequence[ObservedTable]) -> Habits:
         endings,
         marked >= max(3, 0.4 * len(names)),
         marked_tables >= max(2, 0.4 * len(tables)),
+        _object_marks([table.name for table in tables]),
+        _own_prefix(names),
+        _is_warehouse([table.name for table in tables]),
     )
+
+
+def _object_marks(names: Sequence[str]) -> frozenset[str]:
+    """Marks of one to three small letters that nearly all tables of a source have, most of them several tables."""
+    found = [mark[1] for name in names if (mark := re.match(r"([a-z]{1,3})(?=[A-Z])", name))]
+    counts = Counter(found)
+    shared = sum(count for count in counts.values() if count > 1)
+    known = vocabulary()
+    if len(found) < max(6, 0.8 * len(names)) or shared < 0.8 * len(found):
+        return frozenset()
+    return frozenset(mark for mark, count in counts.items() if count > 1 and (len(mark) < 3 or not known.is_word(mark)))
+
+
+def _own_prefix(names: Sequence[str]) -> str:
+    """A first word before an underscore that some columns share in a source where hardly any other name has one."""
+    first = Counter(found[1] for name in names if (found := re.match(r"([a-z]{1,5}\d?)_[A-Za-z]", name)))
+    if not first or len(first) > 3:
+        return ""
+    word, count = first.most_common(1)[0]
+    plain = sum("_" not in name for name in names)
+    return word if count >= LEAST_COLUMNS and plain >= 0.7 * len(names) and count >= 0.7 * first.total() else ""
+
+
+def _is_warehouse(names: Sequence[str]) -> bool:
+    letters = Counter(name[0].lower() for name in names if re.match(r"[A-Za-z]_[A-Za-z]", name))
+    return letters["d"] >= 2 and letters["f"] >= 2
 
 
 def column_pieces(name: str, table: str, habits: Habits) -> tuple[str, ...]:
@@ -73,7 +109,7 @@ def column_pieces(name: str, table: str, habits: Habits) -> tuple[str, ...]:
     elif habits.marks and (mark := _mark(name)):
         name = name[len(mark) :]
     pieces = words_of(name)
-    if len(pieces) > 1 and pieces[0] == habits.first_word.get(table):
+    if len(pieces) > 1 and pieces[0] in (habits.first_word.get(table), habits.own_prefix):
         pieces = pieces[1:]
     return _without_endings(pieces, habits) or words_of(name)
 
@@ -82,7 +118,11 @@ def table_pieces(name: str, habits: Habits) -> tuple[str, ...]:
     """The pieces of a table's name that carry meaning, in small letters."""
     if habits.table_marks and (mark := _mark(name)):
         name = name[len(mark) :]
+    elif habits.object_marks and (found := re.match(r"[a-z]{1,3}(?=[A-Z])", name)) and found[0] in habits.object_marks:
+        name = name[found.end() :]
     pieces = words_of(name)
+    if habits.warehouse and len(pieces) > 1 and pieces[0] in _WAREHOUSE:
+        pieces = (_WAREHOUSE[pieces[0]], *pieces[1:])
     if len(pieces) > 1 and pieces[0] in ("t", "tb", "tbl", "tab", "tabelle", "tabla"):
         pieces = pieces[1:]
     return _without_endings(pieces, habits) or words_of(name)

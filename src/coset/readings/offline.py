@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coset.readings.expansion import Expander, Expansion
@@ -75,24 +75,46 @@ def read_offline(
     }
     around = words_around(environment, texts)
     as_originals = _wholly_as_originals(environment, copies or {})
+    habits = {source: habits_of(tables) for source, tables in by_source.items()}
+    pieces = {source: _Pieces.of(tables, habits[source]) for source, tables in by_source.items()}
+    present = _languages_of(list(pieces.values()))
     for source, tables in by_source.items():
         near = Counter(around)
         for text in texts:
             if text.source == source:
                 near.update({word: 2 * count for word, count in _counted(text.text).items()})
-        habits = habits_of(tables)
-        language = language_of(tables, habits)
-        foreign = _foreign_words(tables, habits, language)
-        context = SourceContext(habits, Expander(near, language, (), foreign), titles)
         own = [table for table in tables if table.reference not in as_originals]
-        first = [each for table in own for each in name_readings(table, context)]
+        names = _SourceNames(habits[source], pieces[source], present, titles)
+        first = list(names.read(own, near, ()))
         # Read again with what was surely read: a short form means in one place what it means in the others.
         near.update(_surely_read(first))
         things = {_entity(tuple(each.name.split()))[-1] for each in first if each.is_table and each.name}
-        context = SourceContext(habits, Expander(near, language, things, foreign), titles)
-        found += [each for table in own for each in name_readings(table, context)]
+        found += names.read(own, near, things)
         found += [each for table in tables if table.reference in as_originals for each in _unread(table)]
     return _named(found if not copies else _as_originals(environment, found, copies))
+
+
+@dataclass(frozen=True)
+class _SourceNames:
+    """The names of one source, each table read in its language."""
+
+    habits: Habits
+    pieces: _Pieces
+    present: tuple[Language, ...]
+    titles: Mapping[str, str]
+
+    def read(
+        self, tables: Sequence[ObservedTable], near: Mapping[str, int], things: Collection[str]
+    ) -> Iterator[Reading]:
+        usual = self.pieces.language()
+        contexts: dict[str, SourceContext] = {}
+        for table in tables:
+            language = _Pieces.of([table], self.habits).language_among(self.present, usual)
+            code = language.code if language else ""
+            if code not in contexts:
+                expander = Expander(near, language, things, self.pieces.words_of(language), self.present)
+                contexts[code] = SourceContext(self.habits, expander, self.titles)
+            yield from name_readings(table, contexts[code])
 
 
 def _wholly_as_originals(environment: ObservedEnvironment, copies: Mapping[str, CopyOf]) -> set[str]:
@@ -195,8 +217,9 @@ def _column_reading(
     pieces = _cut(column_pieces(column.name[:LONGEST_NAME], table.reference, context.habits))
     if len(pieces) > 1 and pieces[0] == initials:  # The id of `cov_chk` is its `cc_id`.
         pieces = pieces[1:]
+    pieces, ending = _without_ending(pieces, table, column)
     spelled = context.expander.expand(pieces, column)
-    words = spelled.words
+    words = (*ending, *spelled.words) if ending and ending[0] != "in" else (*spelled.words, *ending)
     own = tuple(word for word in words if word not in about)
     if words and all(word in GENERIC or word.isdigit() for word in words) and 0 < len(about) <= 3 and own:
         words = (*about, *words) if words[0] != about[-1] else (*about[:-1], *words)
@@ -204,6 +227,28 @@ def _column_reading(
         if not thing.sure:
             words = spelled.words
     return _reading(column.reference, table.reference, " ".join(words), spelled, column.name)
+
+
+_IN_LANGUAGES = {"de": "german", "fr": "french", "en": "english", "nl": "dutch", "it": "italian", "es": "spanish",
+                 "pt": "portuguese", "pl": "polish", "sv": "swedish"}  # fmt: skip
+_IN_UNITS = {"s": "seconds", "sec": "seconds", "ms": "milliseconds", "min": "minutes", "kg": "kilograms",
+             "km": "kilometres", "kwh": "kilowatt hours", "mwh": "megawatt hours", "kw": "kilowatts"}  # fmt: skip
+
+
+def _without_ending(
+    pieces: tuple[str, ...], table: ObservedTable, column: ObservedColumn
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A name without the language or unit it ends with: `city_fr` beside `city_de`, a number in `wait_s`."""
+    if len(pieces) < 2:
+        return pieces, ()
+    if (language := _IN_LANGUAGES.get(pieces[-1])) is not None:
+        begin = column.name[: -len(pieces[-1])].lower()
+        names = {name.lower() for name in table.names}
+        if any(begin + code in names for code in _IN_LANGUAGES if code != pieces[-1]):
+            return pieces[:-1], (language,)
+    if column.type in ("whole", "number") and (unit := _IN_UNITS.get(pieces[-1])) is not None:
+        return pieces[:-1], ("in", *unit.split())
+    return pieces, ()
 
 
 def _reading(reference: str, table: str, name: str, spelled: Expansion, written: str) -> Reading:
@@ -231,33 +276,66 @@ def _reading(reference: str, table: str, name: str, spelled: Expansion, written:
     )
 
 
+@dataclass(frozen=True)
+class _Pieces:
+    """The pieces of the names of some tables, without accents, those that are no English words apart."""
+
+    long: frozenset[str]
+    strange: frozenset[str]
+
+    @classmethod
+    def of(cls, tables: Sequence[ObservedTable], habits: Habits) -> _Pieces:
+        found = {piece for table in tables for piece in table_pieces(table.name, habits)}
+        for table in tables:
+            for name in table.names:
+                found.update(column_pieces(name[:LONGEST_NAME], table.reference, habits))
+        long = frozenset(next(folds(piece)) for piece in found if len(piece) >= 4 and piece.isalpha())
+        return cls(long, frozenset(piece for piece in long if not vocabulary().is_word(piece)))
+
+    def hits(self) -> dict[str, int]:
+        """How many of the strange pieces each language knows."""
+        return {
+            code: sum(piece in language.words or language.compound(piece) is not None for piece in self.strange)
+            for code, language in languages().items()
+        }
+
+    def language(self) -> Language | None:
+        """The language other than English of which many words stand here."""
+        hits = self.hits()
+        first, second, *_ = sorted(hits, key=lambda code: (-hits[code], code))
+        enough = hits[first] >= max(LEAST_FOREIGN, FOREIGN_SHARE * len(self.long))
+        return languages()[first] if enough and hits[first] >= FOREIGN_LEAD * hits[second] else None
+
+    def language_among(self, present: Collection[Language], usual: Language | None) -> Language | None:
+        """The language of one table: that of which two words and twice as many as of any other stand in it, else the
+        usual one of its source."""
+        hits = {each.code: sum(piece in each.words for piece in self.strange) for each in present}
+        ranked = sorted(hits, key=lambda code: (-hits[code], code))
+        if ranked and hits[ranked[0]] >= max([2, *(2 * hits[code] for code in ranked[1:])]):
+            return languages()[ranked[0]]
+        return usual
+
+    def words_of(self, language: Language | None) -> set[str]:
+        """The words of a language that names write in full."""
+        return {piece for piece in self.long if len(piece) >= 5 and language and language.english(piece)}
+
+
 def language_of(tables: Sequence[ObservedTable], habits: Habits) -> Language | None:
     """The language other than English of which many words stand in the names of a source."""
-    pieces = {piece for table in tables for piece in table_pieces(table.name, habits)}
-    for table in tables:
-        for column in table.columns:
-            pieces.update(column_pieces(column.name[:LONGEST_NAME], table.reference, habits))
-    known = vocabulary()
-    long = {next(folds(piece)) for piece in pieces if len(piece) >= 4 and piece.isalpha()}
-    strange = [piece for piece in long if not known.is_word(piece)]
-    hits = {
-        code: sum(piece in language.words or language.compound(piece) is not None for piece in strange)
-        for code, language in languages().items()
-    }
-    first, second, *_ = sorted(hits, key=lambda code: (-hits[code], code))
-    enough = hits[first] >= max(LEAST_FOREIGN, FOREIGN_SHARE * len(long))
-    return languages()[first] if enough and hits[first] >= FOREIGN_LEAD * hits[second] else None
+    return _Pieces.of(tables, habits).language()
 
 
-def _foreign_words(tables: Sequence[ObservedTable], habits: Habits, language: Language | None) -> set[str]:
-    """The words of the source's language that its names write in full."""
-    if language is None:
-        return set()
-    pieces = {piece for table in tables for piece in table_pieces(table.name, habits)}
-    for table in tables:
-        for name in table.names:
-            pieces.update(column_pieces(name[:LONGEST_NAME], table.reference, habits))
-    return {word for piece in pieces if len(word := next(folds(piece))) >= 5 and language.english(word)}
+def _languages_of(pieces: Sequence[_Pieces]) -> tuple[Language, ...]:
+    """The languages of an environment: those of its sources, and those of which words stand in names that no other
+    language has."""
+    found = {language.code for each in pieces if (language := each.language()) is not None}
+    strange = {piece for each in pieces for piece in each.strange if len(piece) >= 5}
+    own: Counter[str] = Counter()
+    for piece in strange:
+        codes = [code for code, language in languages().items() if piece in language.words]
+        own.update(codes if len(codes) == 1 else ())
+    found |= {code for code, count in own.items() if count >= LEAST_FOREIGN}
+    return tuple(languages()[code] for code in sorted(found))
 
 
 def words_around(environment: ObservedEnvironment, texts: Sequence[Text]) -> Counter[str]:

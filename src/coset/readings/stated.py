@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from coset.readings.observed import ObservedEnvironment
 from coset.readings.reading import Reading
 from coset.readings.vocabulary import vocabulary
+from coset.readings.words import singular
 
 LONGEST_NAME, LONGEST_MEANING = 6, 240
 COMMENT, DEFINED, SENTENCE, LOOSE = 0.93, 0.9, 0.82, 0.55
@@ -151,7 +152,21 @@ def _noun(phrase: str) -> str:
         if words[number] in _NO_PART:
             words = words[number + 1 :]
             break
-    return " ".join(words) if words and len(words) <= LONGEST_NAME and words[-1] not in _NO_PART else ""
+    if not words or len(words) > LONGEST_NAME or words[-1] in _NO_PART:
+        return ""
+    # These sentences are English; in others the same letters say something else (*la brücke im warehouse*).
+    known = vocabulary()
+    foreign = [word for word in words if not known.is_word(word) and not known.is_word(singular(word))]
+    return "" if len(foreign) > len(words) / 3 or _FOREIGN & set(words) else " ".join(words)
+
+
+_FOREIGN = frozenset({
+    "att", "auf", "av", "bis", "com", "con", "da", "dans", "das", "della", "dem", "den", "der", "des", "di",
+    "die", "du", "een", "ein", "eine", "el", "em", "en", "es", "est", "et", "für", "gli", "het", "il", "im",
+    "ist", "jest", "la", "las", "le", "les", "lo", "los", "met", "mit", "na", "nel", "nicht", "niet", "o",
+    "och", "oder", "os", "ou", "par", "per", "pour", "selon", "sind", "som", "sont", "till", "un", "una",
+    "und", "une", "van", "von", "voor", "w", "y", "z", "zijn", "zu",
+})  # fmt: skip
 
 
 _NO_PART = frozenset({
