@@ -13,14 +13,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from answering.wire_servers import Fail, Say, Wire
+from coset.answering.models.choices import parse_model
 from coset.environment.configuration import load_environment
 from coset.errors import UserError
+from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
+from coset.readings.pages import make_pages, parse_reply
+from coset.readings.reading import best_readings
+from coset.readings.stated import stated_readings
 from coset.state import EvidenceState
 from coset.state.read_model import ReadModel
 from coset.state.readings import ReadingStore
 from coset.surfaces.command_line import coset
 from coset.use_cases.comprehend import EVIDENCE, Settings, Stage, Summary, ask_the_model, comprehend, read_names
-from coset.use_cases.readings import ReadWith, hand_in_page, next_page
+from coset.use_cases.readings import ReadingPlan, ReadWith, hand_in_page, next_page
 
 STAGES = (*EVIDENCE[:-1], Stage("reading names", read_names), Stage("reading with a model", ask_the_model))
 GOOD = """\
@@ -107,6 +112,45 @@ def test_nonsense_and_inventions_are_told_and_nothing_is_lost(folder: Path) -> N
         read(folder, wire.url)
         assert "kmail" not in wire.everything
     assert readings(folder)["shop/zx9"] == "backup of customers"
+
+
+def test_a_reply_that_stops_half_way_keeps_what_it_said_and_the_rest_is_asked_for_again(folder: Path) -> None:
+    with Wire(Say("T1 | customers | one cus\n1 customer nu")) as wire:
+        summary = read(folder, wire.url)
+    assert summary.model_reading is not None
+    assert (summary.model_reading.tables, summary.model_reading.unread) == (1, 1)
+    assert readings(folder)["shop/kx1"] == "customers"
+    with Wire(Say("T1 | backup of customers\n1 customer number")) as wire:
+        assert (read(folder, wire.url).model_reading or summary.model_reading).tables == 1
+        assert len(wire.requests) == 1
+    assert readings(folder)["shop/zx9.kno"] == "customer number"
+
+
+def test_a_reading_that_contradicts_a_comment_is_kept_beside_it() -> None:
+    column = ObservedColumn("x7", "text", "s/ret.x7", description="Reason of the return")
+    environment = ObservedEnvironment("", (ObservedTable("ret", (column,), "s/ret", source="s"),))
+    (page,) = make_pages(environment, (), known={})
+    assert "Reason of the return" in page.text
+    said = parse_reply("T1 | returns\n1 carrier", page, "model", "some model").readings
+    both = [each for each in (*stated_readings(environment, ()), *said) if each.reference == "s/ret.x7"]
+    assert {each.name for each in both} == {"reason of the return", "carrier"}
+    assert best_readings(both)["s/ret.x7"].reader == "comment"
+
+
+def test_a_table_of_thousands_of_columns_is_sent_in_part_and_that_is_said() -> None:
+    columns = tuple(ObservedColumn(f"c{number}", "whole", f"s/wide.c{number}") for number in range(5_000))
+    environment = ObservedEnvironment("", (ObservedTable("wide", columns, "s/wide", source="s"),))
+    (page,) = make_pages(environment, (), known={})
+    plan = ReadingPlan(parse_model("http://127.0.0.1:9/v1#some"), (page,), None)
+    assert "4,880 columns of s/wide are not sent" in str(plan)
+    assert page.input_tokens < 5_000
+    assert not parse_reply("T1 | wide\n4000 invented", page, "model", "some model").readings[1:]
+
+
+def test_nested_columns_are_written_with_what_they_stand_in() -> None:
+    columns = (ObservedColumn("code", "text", "s/quotes.agency.code"), ObservedColumn("code", "text", "s/quotes.code"))
+    environment = ObservedEnvironment("", (ObservedTable("quotes", columns, "s/quotes", source="s"),))
+    assert "1 agency.code text\n2 code text" in make_pages(environment, (), known={})[0].text
 
 
 def test_a_model_that_fails_is_named_and_comprehension_goes_on(folder: Path) -> None:

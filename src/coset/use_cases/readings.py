@@ -21,7 +21,7 @@ from coset.errors import CosetError, UserError
 from coset.readings.comprehension import copies_of, said_readings, texts_of
 from coset.readings.files import readings_as_text, readings_from_text
 from coset.readings.observe import observe
-from coset.readings.pages import INSTRUCTIONS, Page, PageReply, keep_reply, make_pages, parse_reply
+from coset.readings.pages import INSTRUCTIONS, MOST_COLUMNS, Page, PageReply, keep_reply, make_pages, parse_reply
 from coset.readings.reading import READERS, Reader, Reading
 from coset.state import EvidenceState
 from coset.state.names import resolve
@@ -50,12 +50,24 @@ class ReadingPlan:
     def tokens(self) -> int:
         return sum(page.input_tokens + page.output_tokens for page in self.pages)
 
+    @property
+    def columns_left_out(self) -> dict[str, int]:
+        """Of tables so wide that a page does not show all their columns, how many it leaves to the other readers."""
+        return {
+            table.reference: len(table.columns) - MOST_COLUMNS
+            for page in self.pages
+            for table in page.tables
+            if len(table.columns) > MOST_COLUMNS
+        }
+
     def __str__(self) -> str:
         cost = f", about ${self.cost:.2f}" if self.cost is not None else ""
+        wide = self.columns_left_out
+        left = f" {sum(wide.values()):,} columns of {', '.join(list(wide)[:3])} are not sent." if wide else ""
         return (
             f"{self.tables:,} tables with the names, types and up to two samples of their columns go to "
             f"{self.model.text} in {len(self.pages)} requests: about {self.tokens:,} tokens{cost}. "
-            "Nothing personal, and no values of schema-only sources."
+            f"Nothing personal, and no values of schema-only sources.{left}"
         )
 
 
