@@ -10,8 +10,15 @@ with coset.open("coset.yaml") as environment:
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+if sys.platform == "win32":
+    raise ImportError(
+        "coset runs on Linux and macOS, not on Windows itself, where it cannot confine what it runs: "
+        "use it within WSL 2, or in a container"
+    )
 
 if TYPE_CHECKING:
     from coset.api.environment import Environment, open
