@@ -2,7 +2,8 @@
 
 In: an application and an open socket. Out: nothing; it serves until it is ended. A request must be there whole within
 `REQUEST_SECONDS`, its headers within `LARGEST_HEADERS`; a client that does not read its answer is left after
-`READING_SECONDS`; beyond `MOST_CONNECTIONS` further ones are told to come back. What a request says may hold data of
+`READING_SECONDS`; beyond `MOST_CONNECTIONS`, or half of the files that the process may open, further ones are hung up
+on, so that there are files left for those who are served. What a request says may hold data of
 the user's: nothing of it is logged. An address that others can reach needs a token. The MCP server and the web page
 share it.
 """
@@ -63,6 +64,7 @@ REQUEST_SECONDS = 30.0
 READING_SECONDS = 60.0
 LARGEST_HEADERS = 32 << 10
 MOST_CONNECTIONS = 256
+TAKEN_AT_ONCE = 8
 
 
 class BoundedProtocol(H11Protocol):
@@ -73,6 +75,9 @@ class BoundedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if len(self.connections) > most_connections():
+            transport.abort()
+            return
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
@@ -105,6 +110,16 @@ class BoundedProtocol(H11Protocol):
             self._arriving = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
 
+def most_connections() -> int:
+    """How many may be open at once."""
+    try:
+        import resource
+    except ImportError:  # On Windows.
+        return MOST_CONNECTIONS
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else max(4, min(MOST_CONNECTIONS, files // 2))
+
+
 def make_http_server(application: Any, shutdown_seconds: int) -> uvicorn.Server:
     """A server for an application; told to end, it waits that long for what is under way."""
     settings = uvicorn.Config(
@@ -115,6 +130,7 @@ def make_http_server(application: Any, shutdown_seconds: int) -> uvicorn.Server:
         access_log=False,
         server_header=False,
         limit_concurrency=MOST_CONNECTIONS,
+        backlog=TAKEN_AT_ONCE,  # asyncio takes so many before it looks at any of them.
         h11_max_incomplete_event_size=LARGEST_HEADERS,
         timeout_graceful_shutdown=shutdown_seconds,
     )
