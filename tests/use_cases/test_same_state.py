@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
 import numpy as np
+import pytest
 
 import coset
+from coset.evidence.work import here
 from coset.identities.model import load_model
+from coset.use_cases.comprehend import Settings, comprehend
 
 TABLES = {
     "customers": "cust_no,nm,cty\n" + "".join(f"C-{n:04},Firm {n},{['Bern', 'Genf', 'Zug'][n % 3]}\n" for n in range(60)),
@@ -58,18 +64,23 @@ def rounded(value: object) -> object:
     return [rounded(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def test_tables_that_come_one_by_one_give_the_state_of_all_at_once(tmp_path: Path):
-    at_once = comprehended(company(tmp_path / "once", list(TABLES)))
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All tables comprehended at once. Nobody writes to it."""
+    return comprehended(company(tmp_path_factory.mktemp("undisturbed") / "a", list(TABLES)))
+
+
+def test_tables_that_come_one_by_one_give_the_state_of_all_at_once(undisturbed: Path, tmp_path: Path):
     in_steps = tmp_path / "steps"
     for number in range(1, len(TABLES) + 1):
         comprehended(company(in_steps, list(TABLES)[:number]))
-    one, other = known(at_once), known(in_steps)
+    one, other = known(undisturbed), known(in_steps)
     assert len(one["memberships"]) > 20
     assert {table for table in one if one[table] != other[table]} == set()
 
 
-def test_refreshes_do_not_change_what_is_known_nor_what_was_taught(tmp_path: Path):
-    folder = comprehended(company(tmp_path / "a", list(TABLES)))
+def test_refreshes_do_not_change_what_is_known_nor_what_was_taught(undisturbed: Path, tmp_path: Path):
+    folder = Path(shutil.copytree(undisturbed, tmp_path / "a"))
     with coset.open(folder) as environment:
         environment.teach("data.tickets.buyer", "customer.identifier")
     before = known(comprehended(folder))  # What follows from roles, joins for one, follows at the next comprehension.
@@ -84,3 +95,46 @@ def test_the_vector_of_a_text_does_not_depend_on_its_company():
     texts = ["customer number", "date of the order in a table of orders", "amount"]
     together = encoder.encode(texts)
     assert all(np.array_equal(together[number], encoder.encode([text])[0]) for number, text in enumerate(texts))
+
+
+def test_what_is_said_while_a_comprehension_runs_is_seen_at_once_and_stays(undisturbed: Path, tmp_path: Path):
+    folder, other = tmp_path / "a", tmp_path / "b"
+    shutil.copytree(undisturbed, folder)
+    shutil.copytree(undisturbed, other)
+    said = {"reading names": "first", "indexing values and words": "second"}
+    with coset.open(folder) as environment, coset.open(folder) as another:
+
+        def progress(done: int, total: int, name: str) -> None:
+            if text := said.pop(name, None):
+                another.note("data.orders", text)
+                assert text in [note.text for note in another.notes()]
+                if text == "first":
+                    another.teach("data.tickets.buyer", "customer.identifier")
+                    assert another.view("tickets by buyer")
+
+        comprehend(environment.workspace.configuration, Settings(everything=True, spread=here), progress)
+        assert not said
+    with coset.open(other) as environment:
+        environment.note("data.orders", "first")
+        environment.teach("data.tickets.buyer", "customer.identifier")
+        environment.note("data.orders", "second")
+    one, two = known(folder), known(comprehended(other))
+    assert {table for table in one if one[table] != two[table]} == set()
+    assert not list((folder / ".coset").glob("state.co*")), "no copy is left"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits are of POSIX")
+def test_too_few_files_that_may_be_open_are_told_and_leave_nothing_wrong(undisturbed: Path, tmp_path: Path):
+    folder = company(tmp_path / "a", list(TABLES))
+    command = [sys.executable, "-c", "from coset.surfaces.command_line import main; main()"]
+    ended = []
+    for most in (8, 20):
+        limit = f'ulimit -n {most}; exec "$@"'
+        run = subprocess.run(
+            ["bash", "-c", limit, "bash", *command, "comprehend"], cwd=folder, capture_output=True, text=True
+        )
+        assert "Traceback" not in run.stderr
+        ended.append(run.returncode)
+    assert ended[0] != 0
+    one, other = known(comprehended(folder)), known(undisturbed)
+    assert {table for table in one if one[table] != other[table]} == set()

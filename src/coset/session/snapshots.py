@@ -124,7 +124,8 @@ def _remove_replaced(folder: Path, stem: str, kept: Path) -> None:
     now, room = time.time(), KEPT_BYTES
     for written, size, path in sorted(replaced, reverse=True):
         room -= size
-        if written < now - KEPT_SECONDS or (room < 0 and written < now - OPENED_WITHIN):
+        age = now - written if written <= now + OPENED_WITHIN else KEPT_SECONDS + 1  # The clock was put back since.
+        if age > KEPT_SECONDS or (room < 0 and age > OPENED_WITHIN):
             with contextlib.suppress(OSError):
                 path.unlink()
 
