@@ -28,7 +28,7 @@ def main(environment_path: Path, truth_path: Path, listed: bool) -> None:
         rows = [row for row in csv.DictReader(file, delimiter="\t") if row["code_list"]]
     right = outdated = named = 0
     for row in rows:
-        found = [each for each in lists if place_of(each.column, only) == place_of(row["column"])]
+        found = [each for each in lists if is_column(place_of(each.column, only), place_of(row["column"]))]
         table = place_of(row["code_list"].split(",")[0])
         told = f"{row['code_list']} {row.get('chosen_by') or ''}"
         domains = re.findall(r"=\s*'?([\w-]+)", told)
@@ -47,6 +47,13 @@ def main(environment_path: Path, truth_path: Path, listed: bool) -> None:
     print(f"{right} of {len(rows)} columns have their right list: {right / len(rows):.3f}; "
           f"{outdated} of {named} outdated lists are known as such; {len({each.column for each in lists})} columns "
           "have a list")  # fmt: skip
+
+
+def is_column(found: Place, wanted: Place) -> bool:
+    """A column of a family (`day_{}`) is that of each of its members."""
+    return len(found) == len(wanted) and all(
+        re.fullmatch(re.escape(one).replace(r"\{\}", ".+"), other) for one, other in zip(found, wanted, strict=True)
+    )
 
 
 def is_it(found: CodeList, table: Place, domains: list[str], only: set[Place]) -> bool:

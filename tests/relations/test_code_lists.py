@@ -189,3 +189,20 @@ def test_what_decodes_a_column_is_listed_among_the_joins_with_the_condition_that
             "FROM codes AS codes WHERE codes.rowid = b.rowid)"
         ).fetchall()
     assert joined == [(40,)]
+
+
+def test_languages_stored_as_numbers_and_labels_in_two_languages_are_not_taken_for_codes(connection):
+    options = parts(
+        connection, "options",
+        "SELECT d AS attribute, 100 + i AS value, lang AS lang_id, d || ' label ' || i || ' in ' || lang AS text, "
+        "i AS display_order FROM (VALUES ('kind'), ('state')) a(d), range(4) r(i), (VALUES (1031), (1036)) l(lang)",
+    )  # fmt: skip
+    assert {(part.code_column, part.domain, part.language) for part in options} == {
+        ("value", (domain,), language) for domain in ("kind", "state") for language in ("de", "fr")
+    }
+    codes = parts(
+        connection, "codes",
+        "SELECT d AS family, i AS cd, 'libelle ' || d || i AS lib_fr, 'wording ' || d || i AS lib_de "
+        "FROM (VALUES ('prio'), ('etat')) a(d), range(5) r(i)",
+    )  # fmt: skip
+    assert {(part.code_column, part.domain) for part in codes} == {("cd", ("prio",)), ("cd", ("etat",))}

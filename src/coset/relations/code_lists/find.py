@@ -18,6 +18,8 @@ from coset.relations.code_lists.lists import ListPart, plain
 from coset.state.objects import CodeList
 
 LEAST_HELD, LEAST_NAME = 0.8, 0.6
+LONG_LIST, FEW_USED = 100, 0.02
+"""Of a list that is longer, hardly any code is used: it lists things, which are joined by their key."""
 STILL_HELD = 0.2
 """An outdated list may lack the codes that came later, as long as it has so many of the column's rows."""
 _CODED = re.compile(
@@ -200,6 +202,8 @@ def _is_believed(column: CodeColumn, match: _Match, rivals: _Rivals, standing: L
     """Names agree; or the codes are telling and no other domain has them all; or the two columns are known to join."""
     if (column.reference, f"{match.reference}.{match.part.code_column}") in standing.joined and match.held >= 0.9:
         return True
+    if match.used < FEW_USED and len(match.part.labels) > LONG_LIST:
+        return False  # Things of which a handful of numbers are met by chance, whatever they are called.
     if match.name >= LEAST_NAME:
         return match.held >= 0.95 or match.name >= 0.8
     fits = len(column.counts) >= 4 and match.held >= 0.99 and match.used >= 0.7 and bool(match.part.domain)

@@ -33,6 +33,16 @@ LANGUAGES = frozenset((
     "en", "de", "fr", "it", "es", "nl", "pt", "pl", "sv", "da", "no", "nb", "fi", "cs", "sk", "hu", "ro", "bg", "el",
     "tr", "ru", "uk", "ja", "zh", "ko", "ar", "he", "e", "d", "f", "i", "s", "n",
 ))  # fmt: skip
+LOCALES = {
+    "1031": "de", "2055": "de", "3079": "de", "1033": "en", "2057": "en", "1036": "fr", "2060": "fr", "4108": "fr",
+    "1040": "it", "2064": "it", "1034": "es", "3082": "es", "1043": "nl", "2067": "nl", "1046": "pt", "2070": "pt",
+    "1045": "pl", "1053": "sv", "1030": "da", "1044": "nb", "1035": "fi", "1029": "cs", "1051": "sk", "1038": "hu",
+    "1048": "ro", "1026": "bg", "1032": "el", "1055": "tr", "1049": "ru", "1058": "uk", "1041": "ja", "2052": "zh",
+    "1042": "ko", "1025": "ar", "1037": "he",
+}  # fmt: skip
+"""Languages by the numbers that Windows gives them, which many systems store."""
+_ORDER = re.compile(r"order|sort|seq|rank|posit|ordre|reihenf|ordin", re.IGNORECASE)
+_LANGUAGE = re.compile(r"lang|lng|lcid|locale|sprach|spras|lingua|idiom|taal|(?<![a-z])lg(?![a-z])", re.IGNORECASE)
 _BEGIN = re.compile(r"from|fr$|frm$|start|begin|since|debut|dal|desde|inizio|ab$|von|frdt|effd|strt", re.IGNORECASE)
 _END = re.compile(r"to$|to_|_to|end|until|till|fin|bis|hasta|al$|todt|expd|thru", re.IGNORECASE)
 _LABEL = re.compile(
@@ -192,6 +202,8 @@ def _domain_beside(columns: _Columns, values: dict[str, list[str | None]]) -> st
 def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind]) -> _Columns | None:
     """What each column of a list is for: by its values, then by its name."""
     language = next((name for name in values if kinds[name] == "text" and _are_languages(values[name])), None)
+    if language is None:
+        language = next((name for name in values if _are_language_numbers(name, values[name])), None)
     dates = [name for name in values if _are_dates(values[name]) and name != language]
     begin = next((name for name in dates if _BEGIN.search(name)), None)
     end = next((name for name in dates if _END.search(name) and name != begin), None)
@@ -207,17 +219,49 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
     )
     if not labels:
         return None
-    best: tuple[tuple[int, int, bool, int], _Columns] | None = None
     label = labels[0]
     codes = [name for name in rest if name != label and _are_codes(values[name])]
     # Keys that a machine made up are the codes only where there are no others.
     codes.sort(key=lambda name: _mean_length(values[name]) > SHORT_CODE)
     order = list(values)
     prefix = table_prefix(tuple(order))
+    # Labels in another language, and the order in which codes are shown, are codes only where nothing else is.
+    begins, language_of_label = _without_language(label)
+    likely = [
+        name
+        for name in codes
+        if not (_ORDER.search(name) or (language_of_label and _without_language(name)[0] == begins))
+    ]
+    fixed = [name for name in (language, begin, flag) if name]
+    for some in (likely, codes):
+        best = _best_code(some, label, rest, fixed, values, order, prefix)
+        if best is not None:
+            break
+    if best is None:
+        return None
+    code, domain = best
+    found = _Columns(code, label, domain, language, begin, end, flag)
+    # Further columns that repeat and stand before the code belong to the domain, though it is a key without them.
+    first = [name for name in rest if order.index(name) < order.index(found.code) and _may_be_domain(values[name])]
+    if found.domain and len(first) <= 2 and set(found.domain) <= set(first):
+        return replace(found, domain=tuple(first))
+    return found
+
+
+def _best_code(
+    codes: Sequence[str],
+    label: str,
+    rest: Sequence[str],
+    fixed: Sequence[str],
+    values: dict[str, list[str | None]],
+    order: Sequence[str],
+    prefix: str,
+) -> tuple[str, tuple[str, ...]] | None:
+    """The code, and the columns of its domain, that tell the rows apart together with what is `fixed`."""
+    best: tuple[tuple[int, int, bool, int], str, tuple[str, ...]] | None = None
     for code in codes:
         if best is not None and _mean_length(values[code]) > SHORT_CODE:
             break
-        further = [name for name in (language, begin, flag) if name]
         domains = [
             name
             for name in rest
@@ -228,24 +272,17 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
         ]
         for size in range(3):
             for domain in combinations(domains[:6], size):
-                if not _is_key(values, (*domain, code, *further)):
+                if not _is_key(values, (*domain, code, *fixed)):
                     continue
                 # A domain stands before its codes, and has more of a name than they have.
                 before = sum(order.index(name) < order.index(code) for name in domain)
                 longer = sum(_mean_length(values[name]) >= _mean_length(values[code]) for name in domain)
                 rank = size, -before - longer, not _CODE.search(bare_name(code, prefix)), order.index(code)
                 if best is None or rank < best[0]:
-                    best = rank, _Columns(code, label, domain, language, begin, end, flag)
+                    best = rank, code, domain
             if best is not None and best[0][0] <= size:
                 break
-    if best is None:
-        return None
-    found = best[1]
-    # Further columns that repeat and stand before the code belong to the domain, though it is a key without them.
-    first = [name for name in rest if order.index(name) < order.index(found.code) and _may_be_domain(values[name])]
-    if found.domain and len(first) <= 2 and set(found.domain) <= set(first):
-        return replace(found, domain=tuple(first))
-    return found
+    return best[1:] if best else None
 
 
 def _may_be_domain(values: Sequence[str | None]) -> bool:
@@ -281,6 +318,7 @@ def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str |
             tests.append(f"{identifier(columns.language)} = {literal(language)}")
         if in_force_is:
             tests.append(in_force_is if in_force else f"NOT {in_force_is}")
+        language = LOCALES.get(language or "", language)
         if language is None:
             language = inner if NESTED in columns.label and inner in LANGUAGES else said
         condition = " AND ".join(tests) or None
@@ -371,6 +409,15 @@ def _are_languages(values: Sequence[str | None]) -> bool:
             return False
         found.add(language)
     return 1 <= len(found) <= 12 and found <= LANGUAGES and (len(found) > 1 or len(next(iter(found))) == 2)
+
+
+def _are_language_numbers(name: str, values: Sequence[str | None]) -> bool:
+    """Whether languages stand as numbers: as systems number them (1031 is German, 1036 French), or in a column that is
+    called after languages."""
+    found = set(_present(values))
+    if None in values or not 2 <= len(found) <= 12 or not all(map(str.isdigit, found)):
+        return False
+    return found <= LOCALES.keys() or (bool(_LANGUAGE.search(name)) and 2 * len(found) <= len(values))
 
 
 def _are_dates(values: Sequence[str | None]) -> bool:

@@ -77,6 +77,8 @@ LEAST_PROBABILITY = 0.35
 # A learned rule that matches less than this share of the smaller side is reported, yet resemblance knows better.
 LEAST_RULE_SHARE = 0.5
 LEARNED: frozenset[Kind] = frozenset({"piece", "program"})
+# A rule of whose pairs fewer can be right is no rule; so many pairs under one key of a learned rule are a crowd.
+LEAST_PRECISE, CROWD = 0.5, 12
 # Rules that cover different rows of one join (names with and without a middle name) are rarely more than these.
 MOST_RULES = 4
 # Without any rule, fewer guesses than this share of the smaller side are taken for chance: the columns do not join.
@@ -111,6 +113,7 @@ def match(
 ) -> Matches:
     left_values, right_values = distinct(left), distinct(right)
     found = find_rules(left_values, right_values, limit=MOST_RULES)
+    found = [rule for rule in found if precise_at_most(rule, left_values, right_values) >= LEAST_PRECISE]
     rules = tuple(found) if found and trusted(found[0]) else tuple(rule for rule in found if rule.kind not in LEARNED)
     joined = join_by_rules(rules, left_values, right_values)
     guessed = join_by_resemblance(left_values, right_values, joined, least_probability)
@@ -128,6 +131,22 @@ def match(
     return Matches(
         sorted(by_rule | by_resemblance), rules[0] if rules else None, rules, len(by_rule), len(by_resemblance)
     )
+
+
+def precise_at_most(rule: JoinRule, left: Sequence[str], right: Sequence[str]) -> float:
+    """How many of the rule's pairs can be right at most, seen without any gold: where many values of one side meet many
+    of the other, a value has one partner and the rest are wrong; and a rule made of pieces under which one value meets
+    a crowd has taken a piece that says nothing, a title or a constant."""
+    left_keys, right_keys = keys(left, rule.left), keys(right, rule.right)
+    sizes = [(len(lefts), len(right_keys[key])) for key, lefts in left_keys.items() if key in right_keys]
+    pairs = sum(one * other for one, other in sizes)
+    if not pairs:
+        return 1.0
+    several = sum(max(one, other) for one, other in sizes) / pairs
+    if rule.kind not in LEARNED:
+        return several
+    crowds = sum(one * other for one, other in sizes if one * other > CROWD)
+    return min(several, 1 - crowds / pairs)
 
 
 def trusted(rule: JoinRule) -> bool:
