@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from coset.routing.search.blending import Context, Pairs, Written, blended, written_scores
+from coset.routing.search.blending import (
+    LEAST_TRUST,
+    MOST_TRUST,
+    Context,
+    Pairs,
+    Written,
+    blended,
+    trusted,
+    written_scores,
+)
 
 SIZE = 60
 
@@ -23,7 +32,7 @@ def context(**changes: object) -> Context:
 
 
 def written(**changes: np.ndarray) -> Written:
-    names = ("words", "lent", "like", "said", "terms", "systems", "holding")
+    names = ("words", "lent", "like", "said", "terms", "systems", "holding", "demanded")
     return Written(**{name: changes.get(name, np.zeros(SIZE, dtype=np.float32)) for name in names})
 
 
@@ -87,3 +96,16 @@ def test_terms_that_lead_to_a_table_and_people_who_name_it_lift_it():
     main[31] = 1.0
     scores = written_scores(written(terms=terms), context(main=main))
     assert set(np.argsort(-scores)[:2].tolist()) == {30, 31}
+
+
+def test_of_tables_that_are_alike_one_about_what_is_asked_for_comes_first():
+    alike, demanded = np.zeros((2, SIZE), dtype=np.float32)
+    alike[[3, 40]] = 5.0
+    demanded[40] = 0.8
+    scores = written_scores(written(words=alike, demanded=demanded), context())
+    assert scores[40] > scores[3] > scores[5]
+
+
+def test_where_nobody_wrote_of_tables_the_learned_order_leads_whatever_the_names_are():
+    assert trusted(LEAST_TRUST, 0) == MOST_TRUST and trusted(LEAST_TRUST, 50) == LEAST_TRUST
+    assert LEAST_TRUST < trusted(LEAST_TRUST, 4) < MOST_TRUST == trusted(MOST_TRUST, 50)

@@ -27,6 +27,8 @@ from coset.routing.search.document_search import _is_ended, clauses
         ("KUNDEN_ALT", "KUNDEN_ALT wird nicht mehr gepflegt.", True),
         ("fiches", "La table fiches est obsolète.", True),
         ("ANAG", "ANAG non è più aggiornata.", True),
+        ("T_ALT", "Die Tabelle T_ALT stammt aus dem ersten Projekt und ist falsch.", True),
+        ("v_list", "v_list is the list as delivered and was never right here.", True),
         ("orders", "Orders are in orders.", False),
         ("missing", "Nothing of it.", None),
     ],

@@ -84,3 +84,18 @@ def test_columns_that_a_view_shows_by_name_alone_are_counted(router: Router):
     assert summary_of([score]).columns_told == pytest.approx(2 / 3)
     small = score_view(asked, router.view(QUESTION, 100, directory=False))
     assert {*small.bare, *small.not_shown} > {"office.policies.missing"}
+
+
+@pytest.mark.parametrize(
+    "question", ["Wie viele Policen sind in Kraft?", "¿Cuántas pólizas hay en vigor y no canceladas?"]
+)
+def test_a_question_in_another_language_finds_what_its_words_mean(router: Router, question: str):
+    view = router.view(question)
+    assert view.matched and not any("poli" in phrase.lower() for phrase in view.unfound)
+    assert view.tables and any(table.reference.endswith("/policies") for table in view.tables)
+
+
+def test_thirty_questions_in_one_keep_to_the_budget(router: Router):
+    question = " and ".join(f"{QUESTION[:-1]} of holder {number}" for number in range(30))
+    view = router.view(question, 1_000)
+    assert view.matched and view.cost - view.prefix_cost <= 1_000

@@ -201,7 +201,7 @@ class Router:
         holding = self._numbered(self._holding(found.anchors))
         written = Written(
             hits.tables, hits.lent, self.index.table_vectors @ encoded.whole, hits.documents.said,
-            hits.documents.terms, hits.documents.systems, holding,
+            hits.documents.terms, hits.documents.systems, holding, self._demanded(demand),
         )  # fmt: skip
         scored = written_scores(written, self.context)
         order = blended(ranking.best_tables(), scored, self.trust, self.context, holding)
@@ -250,6 +250,14 @@ class Router:
         """Whether any telling word of a question stands anywhere here, or is a word at all."""
         words = stems_of(question)
         return not words or any(self.lexical.knows(word) or self.model.encoder.knows(word) for word in words)
+
+    def _demanded(self, demand: Demand) -> Vectors:
+        """How far each table is about an entity that is asked for."""
+        entities = self.index.table_entities
+        if entities is None:
+            return np.zeros(len(self.index.tables), dtype=np.float32)
+        found: Vectors = (entities @ demand.identities["entity"]).astype(np.float32)
+        return found
 
     def _holding(self, anchors: Iterable[Anchor]) -> dict[str, float]:
         """Originals that hold values of the question: the fewer hold one, the more it says."""

@@ -33,9 +33,11 @@ SHORTEST = 2
 
 WORDS, WORDS_PLACE, LENT, LENT_PLACE, LIKE, SAID, TERMS, SYSTEM, HELD = 0.5, 0.5, 0.9, 0.9, 1.4, 0.8, 1.0, 0.3, 1.4
 MAIN, COPIED, OUT_OF_USE = 2.2, 1.5, -1.0
+DEMANDED = 1.0
 """What speaks for a table by itself: words of the question, its place by them, the same with the words that passages
 lend, its place by meaning, its place by what documents say of it, terms that lead to it, paragraphs that name its
-source, values it holds; and whatever is asked: that people name it, copy it, or say that its use has ended."""
+source, values it holds, that it is about an entity that is asked for; and whatever is asked: that people name it, copy
+it, or say that its use has ended."""
 BIAS = -6.8
 REFERRED, REFERRING, ALL_REFERRING, DECODING = 0.9, 0.2, 1.6, 2.2
 """What it gains by likely tables that refer to it, that it refers to, by all that refer to it, and by those of which
@@ -120,6 +122,8 @@ class Written:
     terms: Scores
     systems: Scores
     holding: Scores
+    demanded: Scores
+    """How far what each is about is what the question asks for."""
 
 
 def written_scores(found: Written, context: Context) -> Numbers:
@@ -139,6 +143,7 @@ def written_scores(found: Written, context: Context) -> Numbers:
         + TERMS * found.terms
         + SYSTEM * found.systems
         + HELD * np.minimum(found.holding, 1.5)
+        + DEMANDED * _share(found.demanded, there)
         + MAIN * context.main
         + COPIED * context.copied
         + OUT_OF_USE * context.out_of_use
