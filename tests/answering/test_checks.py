@@ -71,6 +71,18 @@ def test_a_statement_that_cannot_be_parsed_here_is_not_called_fine(company: Comp
     assert results["join loss"].outcome == "not applicable"
 
 
+def test_an_estimate_is_told_and_an_exact_count_is_not(company: Company):
+    estimate = company.one("exact", "SELECT approx_count_distinct(city) FROM shop.customers")
+    assert estimate.outcome == "doubt" and "count(DISTINCT" in estimate.detail
+    sample = company.one("exact", "SELECT count(*) FROM shop.customers USING SAMPLE 10 PERCENT")
+    assert sample.outcome == "doubt"
+    for sql in (
+        "SELECT count(DISTINCT city) FROM shop.customers",
+        "SELECT quantile_cont(amount, 0.5) FROM shop.orders",
+    ):
+        assert company.one("exact", sql).outcome == "passed"
+
+
 # ---- empty result
 
 
@@ -542,7 +554,8 @@ def ruled(company: Company, tmp_path_factory: pytest.TempPathFactory):
         )
         execute(
             state,
-            "INSERT INTO code_lists VALUES ('shop/orders.buyer', 'shop/customers', 'customer_id', 'name', NULL, 'en', "
+            "INSERT INTO code_lists (column_reference, list_reference, code_column, label_column, condition, language, "
+            "status, confidence, reasons) VALUES ('shop/orders.buyer', 'shop/customers', 'customer_id', 'name', NULL, 'en', "
             "'outdated', 0.9, []), ('shop/orders.buyer', 'crm/clients', 'id', 'name', NULL, 'en', 'current', 0.9, [])",
         )
     made = Company(folder)

@@ -1,6 +1,6 @@
 """Are the values right: as stored, without silently skipped NULLs, and no real thing counted several times?
 
-In: an examined proposal. Out: one result for each of the three checks. A number or name of the answer must stand in the
+In: an examined proposal. Out: one result for each of the checks. A number or name of the answer must stand in the
 result or have been computed; NULLs and duplicates are counted on the rows that the statement reads.
 """
 
@@ -23,6 +23,15 @@ from coset.state.read_model import ReadModel
 from coset.state.tables import DuplicatesRow
 
 STORED_VALUES = "stored values"
+EXACT = "exact"
+ESTIMATES = {
+    "approx_count_distinct": "count(DISTINCT ...)",
+    "approx_distinct": "count(DISTINCT ...)",
+    "approx_quantile": "quantile_cont(...)",
+    "approx_top_k": "GROUP BY with ORDER BY count(*)",
+    "reservoir_quantile": "quantile_cont(...)",
+}
+"""Functions that estimate, and what computes the same exactly."""
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _FOLD = re.compile(r"[\W_]+")
 CHANGES_CASE = (exp.Lower, exp.Upper, exp.Initcap)
@@ -285,3 +294,21 @@ def _brought_together(block: Block, columns: Sequence[str]) -> bool:
             if column.name.lower() in names and column is not place and not isinstance(column.parent, exp.Distinct):
                 return True
     return False
+
+
+def check_exact(examined: Examined) -> CheckResult:
+    """Is a number an estimate, or computed of a sample of the rows, where nobody asked for one?"""
+    statement = examined.statement
+    if statement is None:
+        return CheckResult(EXACT, "not applicable", "there is no statement that can be read")
+    estimated = {
+        name: ESTIMATES[name]
+        for node in statement.tree.find_all(exp.Func)
+        if (name := (node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()) in ESTIMATES
+    }
+    said = [f"{name} is an estimate: use {better}" for name, better in estimated.items()]
+    if next(statement.tree.find_all(exp.TableSample), None) is not None:
+        said.append("only a sample of the rows is read")
+    return (
+        CheckResult(EXACT, "doubt", "; ".join(said)) if said else CheckResult(EXACT, "passed", "nothing is estimated")
+    )

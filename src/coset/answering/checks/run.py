@@ -24,9 +24,11 @@ from coset.answering.checks.result_shape import (
 )
 from coset.answering.checks.result_values import (
     DUPLICATES,
+    EXACT,
     NULLS,
     STORED_VALUES,
     check_duplicates,
+    check_exact,
     check_nulls,
     check_stored_values,
 )
@@ -51,6 +53,7 @@ CHECKS: dict[str, Callable[[Examined], CheckResult]] = {
     UNITS: check_units,
     CLEANING: check_cleaning,
     STORED_VALUES: check_stored_values,
+    EXACT: check_exact,
 }
 ORDER: tuple[Outcome, ...] = ("failed", "doubt", "passed", "not applicable")
 

@@ -214,7 +214,7 @@ def _rows(named: NamedResult) -> list[tuple[Any, ...]]:
 
 MOST_TOLD = 4
 MOST_REMARKS = 2
-CHEAP = frozenset({"units", "cleaning", "join loss", "fan-out", "copies", "rules", "code lists"})
+CHEAP = frozenset({"units", "cleaning", "join loss", "fan-out", "copies", "rules", "code lists", "exact"})
 """Checks of a statement that look at the evidence alone, or count the joins of tables that are small."""
 SMALL = 200_000
 """Rows of a table whose joins are counted for a remark."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from coset.answering.offline.catalogue import Known, is_number, name_words
 from coset.answering.offline.lexicon import QUANTITY_WORDS, UNIT_WORDS
 from coset.answering.offline.parse_conditions import Slots
-from coset.answering.offline.plan import Condition, Output, Plan
+from coset.answering.offline.plan import Condition, Linked, Output, Plan
 from coset.answering.offline.tokenize import Chunk
 from coset.readings.words import singular
 from coset.routing.anchors.spelling import stem
@@ -40,7 +40,7 @@ TIMES = frozenset(("year", "month", "day", "week", "quarter", "hour"))
 MOST_OF_A_LINK = 4
 """A table of more columns is no mere link: what it links may stand in several of its rows."""
 DEALINGS = frozenset(
-    """sold sell sells buy buys bought purchase purchases purchased ordered return returned ship shipped deliver
+    """sold sell sells buy buys bought purchase purchases purchased ordered returned ship shipped deliver
     delivered book booked rent rented hire hired use used serve served handle handled""".split()  # noqa: SIM905
 )
 """Verbs of dealings with a thing, which have rows of their own: `products that were sold` are not all products."""
@@ -127,7 +127,7 @@ def _ignores_a_dealing(reading: Reading) -> str:
     verb = next((word for word in words if word in DEALINGS), None)
     plan = reading.plan
     reads = {plan.table, *(reading.known.columns[output.column].table for output in plan.outputs if output.column)}
-    held = " ".join(chunk.text.lower() for chunk in reading.chunks if chunk.kind == "value").split()
+    held = " ".join(chunk.text.lower() for chunk in reading.chunks if chunk.kind in ("value", "operator")).split()
     if verb is None or verb in held or len(reads) > 1 or plan.filters or plan.both or plan.without or plan.groups:
         return ""
     if any(output.function not in (None, "count") for output in plan.outputs):
@@ -302,6 +302,29 @@ def _takes_a_state_from_partners(reading: Reading) -> str:
     return ""
 
 
+def _goes_far(reading: Reading) -> str:
+    """`The name of type RV`, where names of many things are kept, and a way to that type is found from some of them."""
+    plan = reading.plan
+    ways = reading.known.ways(plan.table)
+    named = {n.reference for chunk in reading.chunks if chunk.kind == "table" for n in chunk.named}
+    for each in (each for each in plan.filters if isinstance(each, Condition)):
+        table = reading.known.columns[each.column].table
+        if plan.table not in named and table in ways and len(ways[table].steps) > 1:
+            return f"nothing says that {plan.table} is meant"
+    return ""
+
+
+def _takes_rows_for_values(reading: Reading) -> str:
+    """`Which towns have no customers`: not the towns of some row that has none."""
+    plan = reading.plan
+    named = {n.reference for chunk in reading.slots.context if chunk.kind == "table" for n in chunk.named}
+    lacks = any(isinstance(each, Linked) and each.negated for each in plan.filters)
+    column = plan.outputs[0].column if len(plan.outputs) == 1 and not plan.outputs[0].function else None
+    if lacks and column and plan.table not in named and not reading.known.columns[column].unique:
+        return f"it is not clear whether a row of {plan.table} or a value of its column has none"
+    return ""
+
+
 def _asks_for_what_is_not_named(reading: Reading) -> str:
     """`Where are our depots?` and `vehicles from 2015`: a place or a moment that no word names."""
     if asks := re.match(r"\s*(where|when|why)\b", reading.question, re.IGNORECASE):
@@ -334,5 +357,7 @@ RULES: tuple[Callable[[Reading], str], ...] = (
     _gives_all_for_the_first,
     _adds_up_nothing,
     _takes_a_state_from_partners,
+    _goes_far,
+    _takes_rows_for_values,
     _asks_for_what_is_not_named,
 )
