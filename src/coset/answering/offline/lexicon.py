@@ -141,7 +141,7 @@ AMOUNTS = frozenset(("amount", "value", "total", "price", "cost", "sum", "paid",
 SAME_THINGS = tuple(
     frozenset(words.split())
     for words in (
-        "customer client", "employee staff worker personnel", "store shop", "product article", "supplier vendor",
+        "customer client buyer", "employee staff worker personnel", "store shop", "product article", "supplier vendor",
         "invoice bill", "company firm business enterprise", "country nation", "movie film", "doctor physician",
         "teacher instructor", "student pupil", "song track", "car automobile", "shipment consignment",
         "apartment flat", "person people", "airplane aircraft plane", "author writer", "town city",
