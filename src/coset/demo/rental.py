@@ -209,7 +209,7 @@ def make_rental(seed: int = 7) -> Rental:
         },
         "finance": _finance(chance),
     }  # fmt: skip
-    return Rental(seed, tables, _known(customers, contracts, invoices, machines, visits))
+    return Rental(seed, tables, _known(customers, contracts, invoices, payments, machines, visits))
 
 
 def _customer(chance: random.Random, number: int) -> dict[str, Any]:
@@ -377,15 +377,21 @@ def _finance(chance: random.Random) -> dict[str, tuple[Sequence[str], list[Row]]
 
 
 def _known(
-    customers: Sequence[dict[str, Any]], contracts: Sequence[Row], invoices: Sequence[Row], machines: Sequence[Row],
-    visits: Sequence[Row],
+    customers: Sequence[dict[str, Any]], contracts: Sequence[Row], invoices: Sequence[Row], payments: Sequence[Row],
+    machines: Sequence[Row], visits: Sequence[Row],
 ) -> tuple[Known, ...]:  # fmt: skip
     test = {each["erp"] for each in customers if each["test"]}
     sign = {"RE": 1, "GU": -1, "PF": 0}
     revenue = sum(sign[row[4]] * row[5] for row in invoices if row[1] not in test and 20240101 <= row[3] <= 20241231)
     breakdowns = sum(1 for row in visits if row[5] != "W0")
     country = {each["erp"]: each["country"] for each in customers}
+    city = {each["erp"]: each["city"] for each in customers}
+    payer = {f"RG{row[0]}": row[1] for row in invoices}
     return (
+        Known(
+            "How many payments do customers in Bergen have?",
+            sum(city[payer[row[1]]] == "Bergen" for row in payments),
+        ),
         Known("How many machines are rented?", sum(machine[6] == "rented" for machine in machines)),
         Known("How many visits report a hydraulic leak?", sum(visit[5] == "H1" for visit in visits)),
         Known("How many contracts were cancelled?", sum(row[5] == "S" for row in contracts)),

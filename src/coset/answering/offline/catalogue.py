@@ -53,6 +53,8 @@ def compact(words: Words) -> str:
     return "".join("id" if word == "ids" else singular(word) for word in words if word not in ("of", "the", "a"))
 
 
+SAYING = frozenset(("person", "agent", "model", "comment", "document"))
+"""Readers who say what a thing is called; the others infer it from its name."""
 INITIALS = {"f": "first", "l": "last", "m": "middle"}
 
 
@@ -155,6 +157,14 @@ class NameIndex:
 
 def _best_first(found: object) -> tuple[Named, ...]:
     return tuple(sorted(found, key=lambda each: (-each.quality, each.reference)))  # type: ignore[call-overload]
+
+
+def _said_of(reference: str, objects: StateObjects) -> Words:
+    """What a person or a document calls it; nothing where that is only inferred from its name."""
+    known = objects.knowledge.readings.get(reference)
+    if known is None or known.reader not in SAYING:
+        return ()
+    return in_full(plain_words(known.name))
 
 
 def add_column(names: NameIndex, name: str, table: Words, reference: str) -> None:
@@ -299,12 +309,16 @@ class Known:
         self.names["source"].add(in_full(plain_words(table.source)), table.source, 1.0)
         tables.add(own, reference, 1.0)
         tables.add_parts(own, (), reference)
+        if said := _said_of(reference, objects):
+            tables.add(said, reference, 0.9)
         for column in objects.columns(reference):
             if column.kind == "facet":
                 self.facet_words.update(key((word,)) for word in plain_words(column.name.rpartition("#")[2]))
                 continue
             self.columns[column.reference] = column
             add_column(columns, column.name, own, column.reference)
+            if said := _said_of(column.reference, objects):
+                columns.add(said, column.reference, 0.9)
             role = column.roles.get("attribute")
             if role is not None and role.membership >= ENTITY:
                 columns.add_role(columns.lexicon.inventory.ids("attribute").index(role.identity), column.reference)

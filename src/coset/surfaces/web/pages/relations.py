@@ -85,7 +85,8 @@ def _just_said(fields: dict[str, str], rows: list[Row]) -> dict[str, Any] | None
         return None
     ends = {fields.get("left", ""), fields.get("right", "")}
     tested = next((row for row in rows if {*row["left_columns"], *row["right_columns"]} == ends), None)
-    return {"ends": sorted(ends), "rejected": fields["kept"] == "no", "join": tested}
+    sides = [*tested["left_columns"], *tested["right_columns"]] if tested else sorted(ends)
+    return {"ends": sides, "rejected": fields["kept"] == "no", "join": tested}
 
 
 def _declined(site: Site) -> str:
