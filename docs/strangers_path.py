@@ -40,7 +40,7 @@ def walk(page: Any, step: Callable[[str], None]) -> int:
     page.get_by_label("What do you want to know?").fill(QUESTION)
     page.get_by_role("button", name="Answer it").click()
     page.get_by_role("heading", name="Not sure, so no answer").wait_for()
-    step(f"click Ask, type “{QUESTION}” and click Answer it: it says what it lacks, and where the answer most likely lies")
+    step(f"click Ask, type “{QUESTION}” and click Answer it: it says what it lacks, and where to look")
     page.locator("li").filter(has=page.get_by_role("link", name="erp.zhl", exact=True)).get_by_role(
         "link", name="its joins"
     ).click()

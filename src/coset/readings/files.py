@@ -6,7 +6,7 @@ about something that is not here is told and left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import yaml
@@ -48,8 +48,11 @@ def readings_as_text(readings: Iterable[Reading]) -> str:
     return yaml.safe_dump({"version": 1, "readings": entries}, sort_keys=False, allow_unicode=True, width=120)
 
 
-def readings_from_text(text: str, tables: Mapping[str, str], place: str) -> tuple[list[Reading], list[str]]:
-    """The readings of a file, and the references in it that are not here. `tables`: the table of each reference."""
+def readings_from_text(
+    text: str, tables: Mapping[str, str], place: str, find: Callable[[str], Sequence[str]] = lambda name: ()
+) -> tuple[list[Reading], list[str]]:
+    """The readings of a file, and the names in it that are not here, or are several things. `tables`: the table of each
+    reference. `find`: the references that a name may mean."""
     try:
         content = ReadingFile.model_validate(yaml.safe_load(text))
     except yaml.YAMLError as error:
@@ -60,10 +63,11 @@ def readings_from_text(text: str, tables: Mapping[str, str], place: str) -> tupl
         raise UserError(f"'{place}' is no file of readings: {where}: {first['msg']}") from None
     found, unknown = [], []
     for entry in content.readings:
-        if entry.reference in tables:
+        meant = [entry.reference] if entry.reference in tables else find(entry.reference)
+        if len(meant) == 1 and meant[0] in tables:
             found.append(
                 Reading(
-                    entry.reference, tables[entry.reference], entry.name, entry.meaning, tuple(entry.synonyms),
+                    meant[0], tables[meant[0]], entry.name, entry.meaning, tuple(entry.synonyms),
                     entry.reader, entry.confidence, entry.source or place,
                 )
             )  # fmt: skip

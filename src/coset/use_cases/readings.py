@@ -24,7 +24,7 @@ from coset.readings.observe import observe
 from coset.readings.pages import INSTRUCTIONS, MOST_COLUMNS, Page, PageReply, keep_reply, make_pages, parse_reply
 from coset.readings.reading import READERS, Reader, Reading
 from coset.state import EvidenceState
-from coset.state.names import resolve
+from coset.state.names import names_of, resolve
 from coset.state.readings import SAID, ReadingStore
 from coset.state.tables import personal_columns, table_of_references
 
@@ -227,22 +227,8 @@ def import_readings(environment: Environment, text: str, place: str) -> HandedIn
     """Take the readings of a file over."""
     with EvidenceState.open(environment.state_folder) as state:
         tables = table_of_references(state)
-        found, unknown = readings_from_text(text, tables, place)
+        found, unknown = readings_from_text(text, tables, place, names_of(state).find)
     return _take(environment, found, unknown)
-
-
-def hand_in_readings(environment: Environment, readings: Sequence[SaidReading]) -> HandedIn:
-    """Readings that a person or an agent hands in, by reference as `coset show` prints it."""
-    with EvidenceState.read(environment.state_folder) as state:
-        tables = table_of_references(state)
-    known = [each for each in readings if each.reference in tables]
-    found = [
-        Reading(
-            each.reference, tables[each.reference], each.name, each.meaning or "", tuple(each.synonyms), each.reader
-        )
-        for each in known
-    ]
-    return _take(environment, found, [each.reference for each in readings if each.reference not in tables])
 
 
 @dataclass(frozen=True)
