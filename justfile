@@ -39,6 +39,10 @@ docs:
 screenshots environment folder="screenshots":
     python docs/page_screenshots.py {{environment}} {{folder}}
 
+# A stranger's path through `coset ui`, from data that nobody has read to a right answer, with a picture of each step.
+path folder pictures="screenshots":
+    python docs/strangers_path.py {{folder}} {{pictures}}
+
 # The documentation as a site with search, in site/.
 site:
     NO_MKDOCS_2_WARNING=1 mkdocs build -q
