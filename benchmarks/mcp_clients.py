@@ -1,7 +1,7 @@
 """Clients of others against `coset mcp`: `python benchmarks/mcp_clients.py ENVIRONMENT [COMMAND ...]`.
 
 In: a comprehended environment, and how the server is started (`coset` if not said). Out: for each client library that
-is installed here (the `mcp` library, FastMCP, pydantic-ai, langchain-mcp-adapters), how many tools and resources it saw,
+is installed here (`mcp`, FastMCP, pydantic-ai, langchain-mcp-adapters), how many tools and resources it saw,
 what a SELECT gave, and what it was told about a table that is not there. Exit code 1 where one of them failed.
 """
 
