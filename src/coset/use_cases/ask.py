@@ -146,7 +146,8 @@ def ask(
         found = None
         if reasoner != "model":
             found = _ask_offline(workspace, question, call, is_last=reasoner == "offline" or not model_is_set)
-        answer = found or _ask_model(workspace, question, options, None, call)
+        # An answer without rows is an answer too, and would count as nothing by its length.
+        answer = found if found is not None else _ask_model(workspace, question, options, None, call)
         _tell(told, answer)
         return answer
 
