@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 OPERATORS: tuple[Operator, ...] = ("=", "<>", "<", "<=", ">", ">=")
 LONGEST_MESSAGE = 600
+INSTANT = "TIMESTAMP WITH TIME ZONE"
 
 
 class SourceProblems(AssertionError):
@@ -183,10 +184,11 @@ class _Kit:
             return
         types = dict(_answer_types(mirror, scan))
         mirror.register("given", given)
-        casts = ", ".join(f"CAST({identifier(name)} AS {types[name]}) AS {identifier(name)}" for name in names)
+        casts = ", ".join(_as_python(f"CAST({identifier(name)} AS {types[name]})", types[name]) for name in names)
         theirs = mirror.execute(f"SELECT {casts} FROM given").fetchall()
         mirror.unregister("given")
-        ours = mirror.execute(_sql(replace(scan, limit=None, order=()))).fetchall()
+        shown = ", ".join(_as_python(identifier(name), types[name]) for name in names)
+        ours = mirror.execute(f"SELECT {shown} FROM ({_sql(replace(scan, limit=None, order=()))})").fetchall()
         if problem := _difference(scan, names, theirs, ours):
             self.problems.append(f"table '{table.qualified_name}': {scan} {problem}")
             return
@@ -287,12 +289,21 @@ def _probes(mirror: duckdb.DuckDBPyConnection, table: Table, most: int) -> dict[
         if family(column.type) == "other":
             continue
         name = identifier(column.name)
+        is_instant = column.type == INSTANT
+        name = f"({name} AT TIME ZONE 'UTC')" if is_instant else name
         found = mirror.execute(
             f"SELECT min({name}), max({name}), quantile_disc({name}, 0.4) FROM copied WHERE {name} IS NOT NULL"
         ).fetchone()
+        if is_instant and found:
+            found = tuple(value and value.replace(tzinfo=datetime.UTC) for value in found)
         values = dict.fromkeys(value for value in found or () if value is not None and not _is_odd(value))
         probes[column.name] = list(values)[:most]
     return probes
+
+
+def _as_python(expression: str, kind: str) -> str:
+    """The expression as Python can take it: instants as text, since DuckDB hands them over by another package."""
+    return f"CAST({expression} AS VARCHAR)" if kind == INSTANT else expression
 
 
 def _is_odd(value: object) -> bool:

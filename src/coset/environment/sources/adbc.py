@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from coset.environment.scan import EVERYTHING, Condition, Operation, Scan
-from coset.environment.source import Source, SourceSettings, Table, unique_names
+from coset.environment.source import Column, Source, SourceSettings, Table, unique_names
 from coset.environment.sources.any_sql.dialects import ALL, Engine, engine_named
 from coset.environment.sources.arrow_rows import check_cells, listed_columns
 from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished, UserError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 OWN_CATALOGS = {"system", "temp"}
+MOST_DIGITS = 38
+"""Of a DECIMAL; a larger numeric stays text."""
 
 
 class ADBC(Source):
@@ -60,6 +63,7 @@ class ADBC(Source):
         ]
         found.sort(key=lambda each: (each[0] or "", each[1] or "", each[2]["table_name"]))
         schemas = sorted({schema or "" for _, schema, _ in found})
+        sizes = _numeric_sizes(connection) if self._engine.dialect == "postgres" else {}
         until = time.monotonic() + self.settings.limits.query_seconds * 0.2
         tables = []
         for shown in schemas:
@@ -70,7 +74,9 @@ class ADBC(Source):
                 arrow = connection.adbc_get_table_schema(
                     native, catalog_filter=catalog, db_schema_filter=schema or None
                 )
-                columns = listed_columns(_storage(arrow), _remarks(listed))
+                columns = _with_native_types(
+                    listed_columns(_storage(arrow), _remarks(listed)), listed, sizes.get((schema, native), {})
+                )
                 is_view = "view" in listed["table_type"].lower()
                 table = Table(
                     name, native, columns, schema=shown if len(schemas) > 1 else None,
@@ -144,7 +150,7 @@ class ADBC(Source):
                     left -= time.monotonic() - started
                     if left < 0:
                         raise self._late(table)
-                    arrays = [getattr(array, "storage", array) for array in batch.columns]
+                    arrays = [array if _is_known(array.type) else array.storage for array in batch.columns]
                     given = pa.RecordBatch.from_arrays(arrays, schema=arrow)
                     check_cells(self.settings, table, given)
                     yield given
@@ -295,12 +301,54 @@ def _rows(connection: Any, sql: str) -> list[tuple[Any, ...]]:
 
 
 def _storage(schema: pa.Schema) -> pa.Schema:
-    """What a driver marks as a value that Arrow has no type for (a numeric, say) is text to us."""
+    """What a driver marks as a value that neither Arrow nor DuckDB has a type for (a numeric, say) is text to us."""
     import pyarrow as pa
 
     return pa.schema(
-        [pa.field(field.name, getattr(field.type, "storage_type", field.type), field.nullable) for field in schema]
+        [
+            pa.field(field.name, field.type if _is_known(field.type) else field.type.storage_type, field.nullable)
+            for field in schema
+        ]
     )
+
+
+def _is_known(kind: pa.DataType) -> bool:
+    return not hasattr(kind, "storage_type") or getattr(kind, "extension_name", "") in {"arrow.uuid", "arrow.json"}
+
+
+def _numeric_sizes(connection: Any) -> dict[tuple[str | None, str], dict[str, tuple[int, int] | None]]:
+    """PostgreSQL's numerics arrive as text and without their size, which its catalogue has: precision and scale by
+    schema, table and column; None for one without."""
+    found: dict[tuple[str | None, str], dict[str, tuple[int, int] | None]] = {}
+    sql = (
+        "SELECT table_schema, table_name, column_name, numeric_precision, numeric_scale "
+        "FROM information_schema.columns WHERE data_type = 'numeric'"
+    )
+    for schema, table, column, precision, scale in _rows(connection, sql):
+        size = (int(precision), int(scale)) if precision is not None else None
+        found.setdefault((schema, table), {})[column] = size
+    return found
+
+
+def _with_native_types(
+    columns: tuple[Column, ...], listed: Any, sizes: Mapping[str, tuple[int, int] | None]
+) -> tuple[Column, ...]:
+    """The columns with the engine's own names of their types, and numerics as what they are."""
+    from coset.environment.sources.any_sql.statements import UNBOUNDED
+
+    natives = {each["column_name"]: each.get("xdbc_type_name") for each in listed["table_columns"] or ()}
+    described = []
+    for column in columns:
+        native = natives.get(column.native_name) or column.native_type
+        kind = column.type
+        if column.native_name in sizes:
+            size = sizes[column.native_name]
+            if size is None:
+                kind, native = "DOUBLE", UNBOUNDED
+            elif size[0] <= MOST_DIGITS and 0 <= size[1] <= size[0]:
+                kind = f"DECIMAL({size[0]},{size[1]})"
+        described.append(replace(column, type=kind, native_type=native))
+    return tuple(described)
 
 
 def _remarks(listed: Any) -> dict[str, str]:

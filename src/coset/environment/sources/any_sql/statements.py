@@ -88,6 +88,8 @@ def pushed_for(column: Column, engine: Engine) -> frozenset[Operation]:
     native = column.native_type.upper()
     if column.type == "DOUBLE":
         refused.add("aggregate:sum")  # engines add up in another order
+    if column.type == "BOOLEAN" and engine.name != "duckdb":
+        refused.add("aggregate:extremes")  # there is no least boolean to most engines
     if column.native_type == UNBOUNDED:
         refused |= {"compare:number", "group:number", "order"}
     if family(column.type) == "text" and (engine.text is None or _is_padded(native, engine) or not _is_text(native)):
@@ -131,7 +133,7 @@ def _compared(column: Column, engine: Engine, *, as_double: bool) -> sge.Expr:
     plain = _read(column, engine)
     if as_double:
         return sge.cast(plain, sge.DataType.Type.DOUBLE)
-    if family(column.type) != "text" or engine.text in {None, "{}"}:
+    if family(column.type) != "text" or engine.text in {None, "{}"} or not _is_text(column.native_type.upper()):
         return plain
     template = sqlglot.parse_one((engine.text or "{}").replace("{}", "x"), dialect=engine.dialect)
     for node in list(template.find_all(sge.Column)):
