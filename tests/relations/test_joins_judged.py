@@ -208,6 +208,29 @@ def test_a_number_that_repeats_may_have_a_check_digit():
     assert ("qms/qms_claims.cust", "erp/erp_people.no") in found
 
 
+def test_a_column_that_is_spread_over_two_tables_joins_both():
+    guid = "upper(md5({}::VARCHAR))"
+    found = judged_joins(
+        dict.fromkeys(("crm/crm_cases.who", "crm/crm_people.person", "crm/crm_firms.firm"), "identifier"),
+        f"CREATE TABLE crm_people AS SELECT {guid.format('i')} AS person, 'x' || i AS name FROM range(400) t(i)",
+        f"CREATE TABLE crm_firms AS SELECT {guid.format('(i + 9000)')} AS firm, 'y' || i AS name FROM range(150) t(i)",
+        "CREATE TABLE crm_cases AS SELECT row_number() OVER () AS n, who FROM (SELECT person AS who FROM crm_people "
+        "UNION ALL SELECT firm FROM crm_firms WHERE name < 'y5'), range(2)",
+    )
+    assert {("crm/crm_cases.who", "crm/crm_people.person"), ("crm/crm_cases.who", "crm/crm_firms.firm")} <= set(found)
+
+
+def test_a_dense_key_joins_the_key_of_the_same_name_in_its_source_but_no_measure_does():
+    tables = (
+        "CREATE TABLE mdm_meters AS SELECT i AS meter_id, 'm' || i AS name FROM range(1, 4001) t(i)",
+        "CREATE TABLE mdm_days AS SELECT (i * 16) % 3900 + 2 AS meter_id, i % 97 + 1 AS kwh FROM range(6000) t(i)",
+    )
+    keys = {"mdm/mdm_meters.meter_id": "identifier", "mdm/mdm_days.meter_id": "identifier"}
+    found = judged_joins({**keys, "mdm/mdm_days.kwh": "quantity"}, *tables)
+    assert ("mdm/mdm_days.meter_id", "mdm/mdm_meters.meter_id") in found
+    assert not [pair for pair in found if "mdm/mdm_days.kwh" in pair]
+
+
 def test_what_was_proposed_is_kept_apart_from_what_is_believed(tmp_path: Path):
     from coset.state import EvidenceState
     from coset.use_cases.comprehend import comprehend

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
+from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -155,6 +156,8 @@ SURE_BY_PREFIX = 0.85
 """Of two columns whose every value begins with the same word, one of them unique and holding the other."""
 FEW_BITS, TELLING_EACH, LEAST_TELLING = 150.0, 8.0, 10
 """Fewer shared values prove a key where each tells more."""
+CONTAINED, SURE_KEY, LEAST_CONTAINED, ALL_CONTAINED, LEAST_EACH = 0.7, 0.8, 50, 0.99, 2.0
+LEAST_PART, MOST_PARTS, TOGETHER = 0.1, 6, 0.02
 EQUAL, EQUAL_BITS = 0.97, 300.0
 ADDRESSES, SAME_ADDRESSES, LEAST_ADDRESSES = 0.4, 0.75, 0.3
 ELSEWHERE = 0.5
@@ -237,6 +240,7 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
     total = constant + features_of(candidates, sides, background) @ each
     likelihoods = 1 / (1 + np.exp(-np.clip(total, -30, 30)))
     found: list[Scored] = []
+    spread = _spread_over_several(candidates, sides, background)
     for candidate, side, likelihood in zip(candidates, sides, likelihoods, strict=True):
         if candidate.left.is_names:
             continue
@@ -245,10 +249,14 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
             believed = max(believed, PROVEN if Features(*candidate.features).right_is_main else PROVEN_ASIDE)
         if _are_equal_keys(candidate, side, background):
             believed = max(believed, PROVEN_ASIDE)
+        if _is_named_key(candidate, side, background) or _is_all_contained(candidate, side, background):
+            believed = max(believed, CONTAINED)
         if _points_into_own_table(candidate, side, background):
             believed = max(believed, COLLECTED)
         if _are_addresses(candidate, side, background):
             believed = max(believed, ADDRESSES + (SAME_ADDRESSES - ADDRESSES) * candidate.overlap.containment)
+        if (candidate.left.number, candidate.right.number) in spread:
+            believed = max(believed, PROVEN_ASIDE)
         if side.same_prefix:
             believed = max(believed, SURE_BY_PREFIX)
         believed = min(believed, _most(candidate, side, background))
@@ -296,6 +304,70 @@ def _are_equal_keys(candidate: Candidate, side: Sides, background: Background) -
         and candidate.left.table != candidate.right.table
         and min(background.roles(side.left).key, background.roles(side.right).key) >= KEY_ROLE
     )
+
+
+def _is_named_key(candidate: Candidate, side: Sides, background: Background) -> bool:
+    """Whether a key is called like the key of another table of its source that holds all of it: then numbers need not
+    tell anything by themselves."""
+    overlap = candidate.overlap
+    values = Features(*candidate.features)
+    return (
+        min(candidate.name, values.columns_agree) >= FULLY_SAID
+        and overlap.left.form == overlap.right.form == "whole"
+        and overlap.containment >= EQUAL
+        and bool(values.right_is_main)
+        and overlap.right.uniqueness >= UNIQUE
+        and candidate.left.table != candidate.right.table
+        and candidate.left.uniqueness < UNIQUE
+        and _source(side.left) == _source(side.right)
+        and min(background.roles(side.left).key, background.roles(side.right).key) >= SURE_KEY
+    )
+
+
+def _is_all_contained(candidate: Candidate, side: Sides, background: Background) -> bool:
+    """Whether very many values are all keys of another table, although one by itself would be no wonder; written as
+    codes, with a letter before or zeros that fill them up, since plain counters hold each other by how they grow."""
+    overlap = candidate.overlap
+    return (
+        (candidate.right.padded or candidate.left.padded or "affix" in (overlap.left.form, overlap.right.form))
+        and overlap.containment >= ALL_CONTAINED
+        and overlap.found >= LEAST_CONTAINED
+        and candidate.bits >= max(EQUAL_BITS, LEAST_EACH * overlap.containment * overlap.left.keys)
+        and not held_by_chance(overlap)
+        and not {"piece", "head"} & {overlap.left.form, overlap.right.form}
+        and overlap.right.uniqueness >= UNIQUE
+        and bool(Features(*candidate.features).right_is_main)
+        and candidate.left.table != candidate.right.table
+        and min(background.roles(side.left).key, background.roles(side.right).key) >= SURE_KEY
+    )
+
+
+def _spread_over_several(
+    candidates: Sequence[Candidate], sides: Sequence[Sides], background: Background
+) -> set[tuple[int, int]]:
+    """Pairs of a column with tables of one source that together hold all of it, each a part that the others lack: the
+    customer of a case is a person or a company."""
+    parts: dict[tuple[int, str], list[Candidate]] = {}
+    for candidate, side in zip(candidates, sides, strict=True):
+        overlap = candidate.overlap
+        if (
+            LEAST_PART <= overlap.containment < ALL_CONTAINED
+            and overlap.found >= LEAST_TELLING
+            and candidate.bits >= TELLING_EACH * overlap.containment * overlap.left.keys
+            and overlap.right.uniqueness >= UNIQUE
+            and candidate.features
+            and Features(*candidate.features).right_is_main
+            and candidate.left.table != candidate.right.table
+            and min(background.roles(side.left).key, background.roles(side.right).key) >= KEY_ROLE
+        ):
+            parts.setdefault((candidate.left.number, _source(side.right)), []).append(candidate)
+    found: set[tuple[int, int]] = set()
+    for several in parts.values():
+        for size in (2, 3):
+            for some in combinations(several[:MOST_PARTS], size):
+                if abs(sum(each.overlap.containment for each in some) - 1) <= TOGETHER:
+                    found |= {(each.left.number, each.right.number) for each in some}
+    return found
 
 
 def _points_into_own_table(candidate: Candidate, side: Sides, background: Background) -> bool:
