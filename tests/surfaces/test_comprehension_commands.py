@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from api.server_processes import clean_environment
 from commands import coset
 from coset.errors import CosetError
 
@@ -120,3 +123,23 @@ def test_another_time_is_refused(text: str):
 
     with pytest.raises(click.BadParameter, match="such as 30m"):
         Span().convert(text, None, None)
+
+
+def test_a_schedule_reads_what_changed_while_others_read_the_state(comprehended: Path):
+    import coset as library
+
+    (comprehended / "customers.csv").touch()
+    going = subprocess.Popen(
+        [sys.executable, "-m", "coset", "comprehend", "--every", "1s", "--jobs", "1", "-e", str(comprehended)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=clean_environment(),
+    )  # fmt: skip
+    try:
+        assert going.stdout is not None
+        with library.open(comprehended) as environment:
+            for _ in range(2):
+                assert " 2 tables and families read" in going.stdout.readline()
+                assert len(environment.sources()) == 2
+        assert going.poll() is None
+    finally:
+        going.terminate()
+        going.wait(30)
