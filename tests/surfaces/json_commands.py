@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "init": (("init", "again=beacon.sqlite", "-d", "again", "--force"),),
     "sources": (("sources",),),
     "comprehend": (("comprehend", "--jobs", "1"),),
     "status": (("status",), ("status", "--review")),

@@ -17,8 +17,8 @@ from surfaces.web.conftest import make_folder
 
 jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
 SCHEMAS: dict[str, Any] = json.loads((Path(__file__).parents[2] / "docs" / "json-schemas.json").read_text())["$defs"]
-WITHOUT = {"mcp", "ui", "completion", "train", "bench", "demo", "map", "init"}
-"""Those that serve, print a script, write files, or (init) are called where there is no environment yet."""
+WITHOUT = {"mcp", "ui", "completion", "train", "bench", "demo", "map", "token", "export"}
+"""Those that serve, print a script or a token, or write files of other tools."""
 
 
 @pytest.fixture(scope="module")
