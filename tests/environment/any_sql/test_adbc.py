@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from coset.errors import CosetError
 from coset.testing import check_source
+from engines.flight_sql import running_flight_sql
 from environment.any_sql.shops import opened, rows_of
 
 
@@ -69,6 +73,31 @@ def test_a_shop_in_postgresql_is_read_by_adbc_as_by_its_own_source(shops):
     for place, kind in ((shop.native, shop.kind), (location, "adbc")):
         source = opened(place, kind)
         found.append(rows_of(source))
+        source.close()
+    assert found[0] == found[1]
+
+
+@pytest.fixture
+def flight_sql(shops, tmp_path):
+    pytest.importorskip("adbc_driver_flightsql")
+    path = shutil.copy(shops("duckdb").native, tmp_path / "shop.duckdb")
+    with running_flight_sql(Path(path)) as address:
+        yield f"grpc://{address}"
+
+
+def test_flight_sql_passes_the_kit_and_gives_the_rows_of_the_engine_behind_it(shops, flight_sql):
+    report = check_source(
+        lambda: opened(flight_sql, "adbc"),
+        faults={"no server": lambda: opened("grpc://127.0.0.1:9", "adbc", connect_seconds=0.5)},
+        probes=1,
+    )
+    assert (report.tables, report.rows) == (2, 306)
+    wanted = {"compare:number", "compare:text", "compare:time", "group:text", "aggregate:sum", "order", "limit"}
+    assert wanted <= report.pushed
+    found = []
+    for location, kind in ((shops("sqlite").native, "sqlite"), (flight_sql, "adbc")):
+        source = opened(location, kind)
+        found.append(rows_of(source)["orders"])
         source.close()
     assert found[0] == found[1]
 
