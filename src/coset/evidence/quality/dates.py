@@ -300,6 +300,12 @@ def read_formats(texts: Iterable[tuple[str, int]]) -> Reading:
 
 LEAST_SHARE = 0.5
 MOST_FORMATS = 20
+_LETTERED = re.compile(r"[^\W\d_]")
+_ORDINAL, _SEPT, _HALF_DAY = (
+    re.compile(pattern, re.IGNORECASE) for pattern in (r"\d(?:st|nd|rd|th)\b", r"\bsept\b", r"[ap]\.m\.?")
+)
+SHOWN_OF = 300
+"""So many texts are looked through for one of each format."""
 _NAMES = {QUARTER: "quarters (2024-Q1)", WEEK: "ISO weeks (2024-W05)", YEAR: "years alone"}
 
 
@@ -367,11 +373,12 @@ def _rank(format_: str) -> tuple[int, int]:
 
 def _expression(observed: Observed, formats: list[str], texts: list[tuple[str, int]]) -> tuple[str, str]:
     text = observed.bare_text()
-    if any(re.search(r"\d(?:st|nd|rd|th)\b", each, re.IGNORECASE) for each, _ in texts):
+    lettered = [each for each, _ in texts if _LETTERED.search(each)]
+    if any(_ORDINAL.search(each) for each in lettered):
         text = rf"regexp_replace({text}, '(?i)(\d)(?:st|nd|rd|th)\b', '\1')"
-    if any(re.search(r"\bsept\b", each, re.IGNORECASE) for each, _ in texts):
+    if any(_SEPT.search(each) for each in lettered):
         text = rf"regexp_replace({text}, '(?i)\bsept\b', 'Sep')"
-    if any(re.search(r"[ap]\.m\.?", each, re.IGNORECASE) for each, _ in texts):
+    if any(_HALF_DAY.search(each) for each in lettered):
         text = rf"regexp_replace({text}, '(?i)([ap])\.m\.?', '\1m')"
     ordered = sorted(formats, key=_rank)
     plain = [each for each in ordered if "%" in each and each != YEAR and not _zoned(each)]
@@ -413,7 +420,7 @@ def _part(text: str, format_: str) -> str:
 def _examples(texts: list[tuple[str, int]], reading: Reading) -> tuple[str, ...]:
     """One text of each of the commonest formats."""
     seen: dict[str, str] = {}
-    for text, _ in texts:
+    for text, _ in texts[:SHOWN_OF]:
         if text in reading.texts:
             for each in read_formats([(text, 1)]).formats:
                 seen.setdefault(each.format, text)

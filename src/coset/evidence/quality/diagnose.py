@@ -27,7 +27,6 @@ from coset.evidence.quality.nulls import (
 )
 from coset.evidence.quality.numbers import numbers
 from coset.evidence.quality.observed import (
-    BLANKS,
     Observed,
     is_date,
     is_integer,
@@ -193,8 +192,7 @@ def diagnose_from(connection: duckdb.DuckDBPyConnection, relation: str, observed
 def _of_text(connection: duckdb.DuckDBPyConnection, relation: str, observed: Observed) -> list[Diagnostic | None]:
     found: list[Diagnostic | None] = [*null_tokens(connection, relation, observed), padding(observed)]
     stripped: dict[str, int] = {}
-    for text, count in observed.texts():
-        bare = text.strip(BLANKS)
+    for _, bare, count in observed.bare_texts:
         if bare and reads_as_null(bare) is None:
             stripped[bare] = stripped.get(bare, 0) + count
     texts = list(stripped.items())

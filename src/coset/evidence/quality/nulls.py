@@ -28,8 +28,7 @@ def null_tokens(connection: duckdb.DuckDBPyConnection, relation: str, observed: 
     tokens, exact = _tokens(connection, relation, observed)
     if not tokens:
         return []
-    others = [text.strip(BLANKS) for text, _ in observed.texts()]
-    others = [text for text in others if text and reads_as_null(text) is None]
+    others = [bare for _, bare, _ in observed.bare_texts if bare and reads_as_null(bare) is None]
     sure: Counter[str] = Counter()
     doubtful: Counter[str] = Counter()
     for text, count in tokens.items():
@@ -45,9 +44,8 @@ def null_tokens(connection: duckdb.DuckDBPyConnection, relation: str, observed: 
 def _tokens(connection: duckdb.DuckDBPyConnection, relation: str, observed: Observed) -> tuple[Counter[str], bool]:
     """Every raw text that reads as null, with its count; the second is False when the counts come from a sample."""
     tokens: Counter[str] = Counter()
-    for text, count in observed.texts():
-        stripped = text.strip(BLANKS)
-        if not stripped or reads_as_null(stripped):
+    for text, bare, count in observed.bare_texts:
+        if not bare or reads_as_null(bare):
             tokens[text] += count
     if observed.complete or not (tokens or observed.null_words):
         return tokens, True

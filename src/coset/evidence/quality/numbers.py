@@ -41,6 +41,7 @@ _CURRENCY = re.compile(CURRENCY)
 _MULTIPLIER = re.compile(rf"\d\s*({MULTIPLIER})(?![a-z])")
 _THOUSANDS_COMMA = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _THOUSANDS_DOT = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
+_ONE_DOT, _ONE_COMMA = re.compile(r"[1-9]\d{0,2}\.\d{3}"), re.compile(r"[1-9]\d{0,2},\d{3}")
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
 _INDIAN = re.compile(r"\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?")
 
@@ -179,13 +180,13 @@ def _separators(body: str) -> str | None:
         return "grouped_other"
     commas, dots = body.count(","), body.count(".")
     if dots <= 1 and not commas:
-        return "either_dot" if re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", body) else "point"
+        return "either_dot" if _ONE_DOT.fullmatch(body) else "point"
     if commas and dots:
         if _THOUSANDS_COMMA.fullmatch(body) or _INDIAN.fullmatch(body):
             return "comma_point"
         return "dot_comma" if _THOUSANDS_DOT.fullmatch(body) else None
     if commas == 1:
-        if re.fullmatch(r"[1-9]\d{0,2},\d{3}", body):
+        if _ONE_COMMA.fullmatch(body):
             return "either_comma"
         return "comma" if _DECIMAL_COMMA.fullmatch(body) else None
     if commas > 1:

@@ -179,15 +179,20 @@ class Observed:
 
     def bare_text(self) -> str:
         """The column's text without the blanks around it, written no longer than the column's dirt asks for."""
-        unusual = any(text != text.strip(BLANKS) and text.strip(" ") != text.strip(BLANKS) for text, _ in self.texts())
-        if unusual:
+        padded = [(text.strip(" "), bare) for text, bare, _ in self.bare_texts if text != bare]
+        if any(spaced != bare for spaced, bare in padded):
             return trimmed(self.name, self.type)
-        if self.padded or any(text != text.strip(" ") for text, _ in self.texts()):
+        if self.padded or padded:
             return trimmed(self.name, self.type, all_blanks=False)
         return as_text(self.name, self.type)
 
     def texts(self) -> list[tuple[str, int]]:
         return self._texts
+
+    @cached_property
+    def bare_texts(self) -> list[tuple[str, str, int]]:
+        """Each text as it stands, without the blanks around it, and its count."""
+        return [(text, text.strip(BLANKS), count) for text, count in self.texts()]
 
     @cached_property
     def _texts(self) -> list[tuple[str, int]]:

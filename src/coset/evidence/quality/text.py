@@ -28,12 +28,10 @@ MOST_SHARE = 0.95
 
 def padding(observed: Observed) -> Diagnostic | None:
     found = [
-        (text, count)
-        for text, count in observed.texts()
-        if text.strip(BLANKS) and len(text) <= LONGEST and text != text.strip(BLANKS)
+        (text, count) for text, bare, count in observed.bare_texts if bare and len(text) <= LONGEST and text != bare
     ]
     rows = sum(count for _, count in found)
-    only_blanks = sum(count for text, count in observed.texts() if text and not text.strip(BLANKS))
+    only_blanks = sum(count for text, bare, count in observed.bare_texts if text and not bare)
     exact = observed.padded - only_blanks if observed.complete or not only_blanks else 0
     if not found and exact <= 0:
         return None
@@ -51,7 +49,7 @@ def padding(observed: Observed) -> Diagnostic | None:
 
 
 def stray_characters(connection: duckdb.DuckDBPyConnection, observed: Observed) -> list[Diagnostic]:
-    texts = [(text.strip(" "), count) for text, count in observed.texts() if text.strip(BLANKS)]
+    texts = [(text.strip(" "), count) for text, bare, count in observed.bare_texts if bare]
     total = sum(count for _, count in texts)
     found = []
     invisible = [
@@ -160,10 +158,11 @@ PROSE = 60
 
 def mixed_case(observed: Observed) -> Diagnostic | None:
     texts: Counter[str] = Counter()
-    for text, count in observed.texts():
-        stripped = text.strip(BLANKS)
-        if stripped and len(stripped) <= LONGEST and reads_as_null(stripped) is None:
-            texts[stripped] += count
+    for _, bare, count in observed.bare_texts:
+        if bare and len(bare) <= LONGEST and reads_as_null(bare) is None:
+            texts[bare] += count
+    if len({text.lower() for text in texts}) == len(texts):
+        return None
     written = Counter(text.lower() for text in texts)
     mixed: dict[str, Counter[str]] = {}
     for text, count in texts.items():

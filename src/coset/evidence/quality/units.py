@@ -86,6 +86,7 @@ DIMENSIONS: dict[str, dict[str, float]] = {
 _UNIT = r"(?:[A-Za-z°µ%\x{2032}\x{2033}'\x{22}][A-Za-z/²³°23\x{2032}\x{2033}]{0,10}(?: (?:ft|oz|mi))?)"
 _PATTERN = rf"([-+]?\s*{NUMBER})\s*({_UNIT})\.?"
 _MEASURE = re.compile(python_pattern(_PATTERN).replace(r"\x{22}", '"'))
+_BARE = re.compile(r"[-+]?[\d.,]+")
 _MONEY = re.compile(rf"(?:({CURRENCY})\s*)?[-+]?{python_pattern(NUMBER)}\s*(?:({CURRENCY}))?")
 
 
@@ -100,7 +101,7 @@ def units(connection: duckdb.DuckDBPyConnection, observed: Observed, texts: list
         return _currencies(observed, texts, total)
     counts: Counter[str] = Counter()
     written: defaultdict[str, list[str]] = defaultdict(list)
-    bare = 0
+    bare = others = 0
     bodies: list[tuple[str, int]] = []
     for text, count in texts:
         match = _MEASURE.fullmatch(text) if len(text) <= 40 else None
@@ -109,8 +110,12 @@ def units(connection: duckdb.DuckDBPyConnection, observed: Observed, texts: list
             counts[unit] += count
             written[unit].append(text)
             bodies.append((match[1].replace(" ", "") if match[1][0] in "+-" else match[1], count))
-        elif re.fullmatch(r"[-+]?[\d.,]+", text):
+        elif _BARE.fullmatch(text):
             bare += count
+        else:
+            others += count
+            if others > 0.1 * total:
+                return _currencies(observed, texts, total)
     measured = sum(counts.values())
     if measured + bare < 0.9 * total or measured < 0.5 * total:
         return _currencies(observed, texts, total)
@@ -181,10 +186,15 @@ def _degrees(number: str, unit: str, target: str) -> str:
 def _currencies(observed: Observed, texts: list[tuple[str, int]], total: int) -> Diagnostic | None:
     """Several currencies in one column: rates are not ours to know, so there is no expression."""
     counts: Counter[str] = Counter()
+    others = 0
     for text, count in texts:
         match = _MONEY.fullmatch(text) if len(text) <= 40 else None
         if match and (match[1] or match[2]):
             counts[match[1] or match[2]] += count
+            continue
+        others += count
+        if others > 0.1 * total:
+            return None
     if len(counts) < 2 or sum(counts.values()) < 0.9 * total:
         return None
     shares = ", ".join(f"{sign} {count / total:.1%}" for sign, count in counts.most_common(8))

@@ -191,9 +191,18 @@ def _forms(gathered: Gathered) -> list[Variant]:
     return forms
 
 
+_DIGITS = re.compile("[0-9]+")
+
+
 def _share(values: Sequence[str], holds: Callable[[str], bool]) -> bool:
     """Whether it holds for nearly all values."""
-    return sum(map(holds, values)) >= _MOSTLY * len(values)
+    left, enough = len(values), _MOSTLY * len(values)
+    for value in values:
+        if not holds(value):
+            left -= 1
+            if left < enough:
+                return False
+    return left >= enough
 
 
 def _is_mostly_digits(value: str) -> bool:
@@ -203,7 +212,7 @@ def _is_mostly_digits(value: str) -> bool:
 
 
 def _has_groups(value: str) -> bool:
-    return len(value) <= LONGEST_CODE and 2 <= len(re.findall("[0-9]+", value)) <= 4 and _is_mostly_digits(value)
+    return len(value) <= LONGEST_CODE and 2 <= len(_DIGITS.findall(value)) <= 4 and _is_mostly_digits(value)
 
 
 def _may_have_check_digit(value: str) -> bool:
