@@ -108,3 +108,23 @@ def test_mcp_keeps_no_session_for_a_request(place: tuple[str, int]):
         ]  # fmt: skip
     assert {answer.status_code for answer in answers} == {200}
     assert all("mcp-session-id" not in answer.headers for answer in answers)
+
+
+def test_connections_without_end_are_hung_up_on_and_it_serves_on(
+    place: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+):
+    """A process that may open few files keeps some for those whom it serves."""
+    monkeypatch.setattr(http_server, "most_connections", lambda: 10)
+    with contextlib.ExitStack() as held:
+        for _ in range(60):
+            held.enter_context(socket.create_connection(place, PATIENCE))
+    with socket.create_connection(place, PATIENCE) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert b"200 OK" in everything(connection)
+
+
+def test_at_most_half_of_the_files_that_may_be_open_are_connections(monkeypatch: pytest.MonkeyPatch):
+    resource = pytest.importorskip("resource")
+    for files, connections in ((60, 30), (1_000_000, http_server.MOST_CONNECTIONS), (2, 4)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
+        assert http_server.most_connections() == connections
