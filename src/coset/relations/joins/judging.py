@@ -159,6 +159,7 @@ FEW_BITS, TELLING_EACH, LEAST_TELLING = 150.0, 8.0, 10
 CONTAINED, SURE_KEY, LEAST_CONTAINED, ALL_CONTAINED, LEAST_EACH = 0.7, 0.8, 50, 0.99, 2.0
 LEAST_PART, MOST_PARTS, TOGETHER = 0.1, 6, 0.02
 EQUAL, EQUAL_BITS = 0.97, 300.0
+LEAST_IN_COMMON = 0.25
 ADDRESSES, SAME_ADDRESSES, LEAST_ADDRESSES = 0.4, 0.75, 0.3
 ELSEWHERE = 0.5
 """A key of the own table that so few rows refer to is no second name of the row itself."""
@@ -249,6 +250,8 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
             believed = max(believed, PROVEN if Features(*candidate.features).right_is_main else PROVEN_ASIDE)
         if _are_equal_keys(candidate, side, background):
             believed = max(believed, PROVEN_ASIDE)
+        if _are_of_the_same_things(candidate, side, background):
+            believed = max(believed, PROVEN_ASIDE)
         if _is_named_key(candidate, side, background) or _is_all_contained(candidate, side, background):
             believed = max(believed, CONTAINED)
         if _points_into_own_table(candidate, side, background):
@@ -302,6 +305,23 @@ def _are_equal_keys(candidate: Candidate, side: Sides, background: Background) -
         and not held_by_chance(overlap)
         and not {"piece", "head"} & {overlap.left.form, overlap.right.form}
         and candidate.left.table != candidate.right.table
+        and min(background.roles(side.left).key, background.roles(side.right).key) >= KEY_ROLE
+    )
+
+
+def _are_of_the_same_things(candidate: Candidate, side: Sides, background: Background) -> bool:
+    """Whether two keys of one kind of thing, in two sources that know only some of it in common, share what chance does
+    not give: customers of two products."""
+    overlap = candidate.overlap
+    shared = overlap.containment * overlap.left.keys
+    return (
+        min(overlap.containment, candidate.coverage) >= LEAST_IN_COMMON
+        and min(overlap.left.uniqueness, overlap.right.uniqueness) >= UNIQUE
+        and candidate.bits >= max(EQUAL_BITS, TELLING_EACH * shared)
+        and not held_by_chance(overlap)
+        and not {"piece", "head"} & {overlap.left.form, overlap.right.form}
+        and _source(side.left) != _source(side.right)
+        and background.same_entity(side.left, side.right) >= SURE_ROLE
         and min(background.roles(side.left).key, background.roles(side.right).key) >= KEY_ROLE
     )
 
