@@ -75,6 +75,26 @@ def test_what_is_said_of_the_data_takes_effect_though_no_table_changed(tmp_path:
     assert "crm.customers" not in without and "pounds" not in without and "Staff orders" not in without
 
 
+def test_a_sentence_more_in_a_document_judges_no_join_and_no_code_list_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = write_shop(tmp_path)
+    (folder / "house.md").write_text("# House rules\n\nTest customers are left out of every figure.\n")
+    (folder / "coset.yaml").write_text("documents: [house.md]\n" + BOTH % ("", ""))
+    with coset.open(folder) as environment:
+        environment.comprehend(jobs=1)
+        (folder / "house.md").write_text((folder / "house.md").read_text() + "\nRefunds count on the day of payment.\n")
+
+        def again(*arguments: object, **named: object) -> None:
+            raise AssertionError("found anew")
+
+        for step in ("find_and_store_code_lists", "believe", "relate", "find_and_store_copies"):
+            monkeypatch.setattr(f"coset.use_cases.comprehend.{step}", again)
+        done = environment.comprehend(jobs=1)
+        assert done.documents_read == 1 and done.problems == ()
+        assert "Refunds count on the day of payment" in str(environment.view(QUESTION, budget=6000))
+
+
 def shown(folder: Path, configuration: str) -> str:
     (folder / "coset.yaml").write_text(configuration)
     with coset.open(folder) as environment:
