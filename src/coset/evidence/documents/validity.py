@@ -249,7 +249,9 @@ def _versions(documents: Sequence[Dated]) -> Iterable[tuple[Dated, Dated]]:
                 groups[base].append((version, date or datetime.date.min, each))
     for group in groups.values():
         numbered = [entry for entry in group if entry[0]]
-        dated = [((), *entry[1:]) for entry in group if entry[1] != datetime.date.min]
+        dated: list[tuple[tuple[int, ...], datetime.date, Dated]] = [
+            ((), date, each) for _, date, each in group if date != datetime.date.min
+        ]
         for some in (numbered, [] if any(_is_series(entry[2]) for entry in group) else dated):
             if len(some) > 1 and len({entry[:2] for entry in some}) > 1:
                 *older, newest = sorted(some, key=lambda entry: entry[:2])
