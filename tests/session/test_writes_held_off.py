@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from starlette.testclient import TestClient
 
@@ -234,3 +236,28 @@ def test_comprehension_reads_views_that_write_and_nothing_is_written(live: Live,
     environment.comprehend(jobs=1)
     assert environment.sql("SELECT count(*) FROM live.t").rows == [(2,)]
     assert live.digest() == live.before
+
+
+@pytest.mark.parametrize("live", ["postgresql"], indirect=True)  # Passed for all three when it was written.
+def test_the_workers_of_a_cluster_write_nothing(live: Live, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    distributed = pytest.importorskip("distributed")
+    from coset.environment.configuration import load_environment
+    from coset.evidence.work import over_cluster
+    from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
+
+    with sqlite3.connect(tmp_path / "shop.db") as database:
+        database.execute("CREATE TABLE t (id INT)")
+        database.execute("CREATE VIEW v AS SELECT * FROM t")
+    with duckdb.connect(str(tmp_path / "crm.duckdb")) as crm:
+        crm.execute("CREATE SEQUENCE s; CREATE TABLE t AS SELECT 1 AS id; CREATE VIEW v AS SELECT nextval('s') AS id")
+    (tmp_path / "coset.yaml").write_text(
+        "sources:\n  live: {location: '${LIVE_URL}'}\n  shop: {location: shop.db}\n  crm: {location: crm.duckdb}\n"
+    )
+    monkeypatch.setenv("LIVE_URL", live.url)
+    files = {file: file.read_bytes() for file in (tmp_path / "shop.db", tmp_path / "crm.duckdb")}
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        settings = Settings(spread=over_cluster(cluster.scheduler_address))
+        summary = comprehend(load_environment(tmp_path), settings, stages=EVIDENCE)
+    assert summary.looked_at >= 4
+    assert live.digest() == live.before
+    assert {file: file.read_bytes() for file in files} == files
