@@ -55,7 +55,7 @@ def test_view_prints_tables_joins_and_values_that_answer_a_question(comprehended
     question = "total amount of orders by city of the customer in Basel"
     answer = coset("view", question, folder=comprehended)
     assert answer.returncode == 0, answer.stderr
-    assert "TABLE shop.orders [shop/orders]" in answer.stdout and "TABLE crm.customers" in answer.stdout
+    assert "TABLE shop.orders |" in answer.stdout and "TABLE crm.customers" in answer.stdout
     assert "shop.orders.customer_id = crm.customers.customer_id" in answer.stdout
     assert question not in answer.stdout
     assert coset("view", question, folder=comprehended).stdout == answer.stdout
