@@ -243,6 +243,8 @@ class StateObjects:
         self.shown_relations: dict[tuple[object, ...], ViewRelation] = {}
         self.names_used: dict[tuple[object, ...], tuple[str, ...]] = {}
         """The short names that a column's line has, kept likewise."""
+        self.tellings: dict[str, float] = {}
+        """How much the values of a column tell, kept likewise."""
         self.prefixes: dict[tuple[object, ...], Any] = {}
         """The prefix of views by its budget: no question changes it."""
         with self.reading() as state:

@@ -540,7 +540,10 @@ class ViewBuilder:
 
 def with_cost(view: EvidenceView, prefix: Prefix) -> EvidenceView:
     """The view with what its text costs: lines add up. Without a prefix the first lines count as details."""
-    before, after = lines_cost(prefix_lines(view)), lines_cost(details_lines(view))
+    if prefix.sources and not prefix.counted:
+        prefix.counted.append(lines_cost(prefix_lines(view)))  # Once: no question changes it.
+    before = prefix.counted[0] if prefix.sources else lines_cost(prefix_lines(view))
+    after = lines_cost(details_lines(view))
     return replace(view, cost=before + after, prefix_cost=before if prefix.sources else 0)
 
 

@@ -53,6 +53,8 @@ class Prefix:
     codes: tuple[ViewCodes, ...] = ()
     code_sets: Mapping[str, CodeSet] = field(default_factory=dict)
     """By column, the list among `codes` that decodes it."""
+    counted: list[int] = field(default_factory=list, compare=False, repr=False)
+    """What its lines cost, once that was counted."""
     has_documents: bool = False
     """Whether those that govern anything are shown whole."""
 
@@ -96,7 +98,18 @@ def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
         room = max(0, budget.directory - lines_cost(directory_lines(listed)))
         told = ", ".join(part for part in (f"{left:,} further tables", told) if part)
     return Prefix(
-        description, sources, descriptions, rules, passages, listed, told, room, closed, codes, code_sets, has_documents
+        description,
+        sources,
+        descriptions,
+        rules,
+        passages,
+        listed,
+        told,
+        room,
+        closed,
+        codes,
+        code_sets,
+        has_documents=has_documents,
     )
 
 

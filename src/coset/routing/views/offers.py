@@ -128,6 +128,12 @@ class Offers:
 
     def _telling(self, column: ColumnFacts) -> float:
         """How much the values of a column tell; more where documents say something of it or of its table."""
+        known = self.builder.objects.tellings
+        if column.reference not in known:
+            known[column.reference] = self._rated(column)
+        return known[column.reference]
+
+    def _rated(self, column: ColumnFacts) -> float:
         named = self.builder.objects.knowledge.named_by_documents
         told = telling(column)
         if column.reference in named:
