@@ -301,8 +301,8 @@ def _code_sets(
 ) -> tuple[CodeSet, ...]:
     """The lists that decode columns, each once with the labels of its language."""
     copied = tuple(f"{table}." for table in copies)
-    columns: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    chosen: dict[tuple[str, ...], CodeList] = {}
+    columns: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
+    chosen: dict[tuple[str, str, str, str], CodeList] = {}
     for column, several in lists.items():
         best = several[0]
         if best.status != "outdated" and not column.startswith(copied):
@@ -314,21 +314,23 @@ def _code_sets(
         labels[each.column_reference, each.list_reference, (each.language or "").lower()].setdefault(
             each.code, each.label
         )
-    found = []
+    found: list[CodeSet] = []
     for key, own in columns.items():
-        codes, held = chosen[key], {}
+        codes = chosen[key]
+        held: dict[str, str] = {}
         for column in own:
             held |= labels[column, codes.list_reference, codes.language.lower()]
         if 0 < len(held) <= MOST_LISTED and not _LANGUAGES.intersection(words_of(codes.code_column)):
             found.append(CodeSet("", codes, tuple(sorted(held.items())), tuple(sorted(own))))
     found.sort(key=lambda each: (-len(each.columns), each.codes.list_reference, each.codes.condition))
     names: Counter[str] = Counter()
-    for place, each in enumerate(found):
-        domain = DOMAIN_OF_LIST.match(each.codes.condition)
-        name = (domain[1] if domain else "") or re.split(r"[./]", each.codes.list_reference)[-1]
+    named = []
+    for codes_of in found:
+        domain = DOMAIN_OF_LIST.match(codes_of.codes.condition)
+        name = (domain[1] if domain else "") or re.split(r"[./]", codes_of.codes.list_reference)[-1]
         names[name] += 1
-        found[place] = replace(each, name=name if names[name] == 1 else f"{name} {names[name]}")
-    return tuple(found)
+        named.append(replace(codes_of, name=name if names[name] == 1 else f"{name} {names[name]}"))
+    return tuple(named)
 
 
 _LANGUAGES = frozenset(["lang", "language", "langu", "langue", "spras", "sprache", "lingua", "idioma", "taal"])
