@@ -198,6 +198,7 @@ def test_a_slash_goes_to_the_question_and_the_view_follows_the_words(page: Page)
     page.keyboard.press("/")
     page.keyboard.type("How many tickets report error E42?")
     page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/question"), wait_until="load")  # Its scripts are there, and the key is heard.
     expect(page.locator("#view")).to_contain_text("support.tickets")
     page.keyboard.press("/")
     page.keyboard.press("ControlOrMeta+A")
