@@ -425,9 +425,11 @@ def _most(candidate: Candidate, side: Sides, background: Background) -> float:
     if _points_into_own_table(candidate, side, background):
         return 1.0
     said = max(candidate.name, background.meaning(side.left, side.right), background.means_table(*side[:3]))
+    one, other = background.roles(side.left), background.roles(side.right)
+    if min(one.measure, other.measure) >= SURE_ROLE and not Features(*candidate.features).right_is_main:
+        return FORBIDDEN  # The price of a line is called like the price of its article, and refers to nothing.
     if said >= FULLY_SAID or candidate.right.is_names:
         return 1.0
-    one, other = background.roles(side.left), background.roles(side.right)
     if one.measure >= SURE_ROLE or other.measure >= SURE_ROLE:
         return FORBIDDEN
     counters = candidate.left.uniqueness >= UNIQUE and candidate.right.uniqueness >= UNIQUE
