@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from coset.use_cases.readings import ReadingPlan
 
 
-class Span(click.ParamType):  # type: ignore[type-arg] - generic only in newer versions
+class Span(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions
     """A time such as 90s, 30m, 1h or 1d, as seconds."""
 
     name = "time"
