@@ -92,7 +92,7 @@ class Truth:
         for way in (name, ".".join((first, *rest[1:]))):
             if way in self.meanings:
                 return self.meanings[way]
-            pattern = re.escape(way).replace(r"\{\}", ".+")
+            pattern = re.escape(way).replace(r"\{\}", "[^.]+")
             if "{}" in way and (found := [each for each in self.meanings if re.fullmatch(pattern, each)]):
                 return self.meanings[found[0]]
         return ""

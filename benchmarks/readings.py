@@ -100,7 +100,7 @@ def main() -> None:
         parts = written(reading.reference).split(".")
         if len(parts) > 2:
             by_name.setdefault(".".join((parts[0], *parts[2:])), reading)
-    families = [(re.compile(re.escape(name).replace(r"\{\}", ".+")), name) for name in by_name if "{}" in name]
+    families = [(re.compile(re.escape(name).replace(r"\{\}", "[^.]+")), name) for name in by_name if "{}" in name]
     lines = [line.split("\t") for line in chosen.meanings.read_text(encoding="utf-8").splitlines()[1:]]
     results, missing = [], 0
     truths = {line[0]: line[1] for line in lines}
