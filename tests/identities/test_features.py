@@ -34,7 +34,7 @@ def test_a_column_in_words_and_numbers() -> None:
     )  # fmt: skip
     table = ObservedTable("SalesOrders", (ObservedColumn("id"), column, ObservedColumn("placedAt")))
     assert text_of(table, column, 1) == (
-        "cust id (Customer) | sales orders | refers to crm customers | Who bought. | whole | 17 | with id, placed at"
+        "Customer (cust id) | sales orders | refers to crm customers | Who bought. | whole | 17 | with id, placed at"
     )
     numbers = dict(zip(NUMBER_NAMES, numbers_of(table, column, 1).tolist(), strict=True))
     expected = {

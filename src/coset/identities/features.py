@@ -232,8 +232,9 @@ def _magnitudes(numbers: NDArray[np.float64]) -> dict[str, float]:
 
 
 def _named(name: str, label: str) -> str:
+    """What it is called by its reading, first, and in its source."""
     spaced = _spaced(name)
-    return spaced if not label or _spaced(label) == spaced else f"{spaced} ({_cut(label, 40)})"
+    return spaced if not label or _spaced(label) == spaced else f"{_cut(label, 40)} ({spaced})"
 
 
 def _spaced(name: str) -> str:
