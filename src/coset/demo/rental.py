@@ -143,6 +143,8 @@ sources:
     description: "Exchange rates, budgets and cost centres."
 """
 Row = tuple[Any, ...]
+Tables = dict[str, tuple[Sequence[str], list[Row]]]
+"""Names of columns and rows, by table."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ class Rental:
     """The rows of every table, by system and table: names of columns, then rows."""
 
     seed: int
-    tables: dict[str, dict[str, tuple[Sequence[str], list[Row]]]]
+    tables: dict[str, Tables]
     known: tuple[Known, ...]
 
 
@@ -192,7 +194,7 @@ def make_rental(seed: int = 7) -> Rental:
     ]
     visits, parts = _service(chance, machines)
     erp = _erp(customers, contracts, positions, invoices, payments)
-    tables = {
+    tables: dict[str, Tables] = {
         "crm": _crm(chance, customers, reps),
         "erp": erp,
         "fleet": {
@@ -306,9 +308,7 @@ def _service(chance: random.Random, machines: Sequence[Row]) -> tuple[list[Row],
     return visits, parts
 
 
-def _crm(
-    chance: random.Random, customers: Sequence[dict[str, Any]], reps: list[Row]
-) -> dict[str, tuple[Sequence[str], list[Row]]]:
+def _crm(chance: random.Random, customers: Sequence[dict[str, Any]], reps: list[Row]) -> Tables:
     known = [each for each in customers if each["in_crm"]]
     accounts = [
         (each["account"], each["name"], each["country"], each["city"], chance.choice(reps)[0],
@@ -345,7 +345,7 @@ def _crm(
 def _erp(
     customers: Sequence[dict[str, Any]], contracts: list[Row], positions: list[Row], invoices: list[Row],
     payments: list[Row],
-) -> dict[str, tuple[Sequence[str], list[Row]]]:  # fmt: skip
+) -> Tables:  # fmt: skip
     kdst = [
         (each["erp"], each["name"].upper(), each["city"].upper(), each["country"], each["group"], _plain(each["since"]))
         for each in customers
@@ -367,7 +367,7 @@ def _erp(
     }
 
 
-def _finance(chance: random.Random) -> dict[str, tuple[Sequence[str], list[Row]]]:
+def _finance(chance: random.Random) -> Tables:
     months = [datetime.date(2023 + month // 12, 1 + month % 12, 1) for month in range(30)]
     rates = [
         (currency, month, round(base * chance.uniform(0.97, 1.03), 4))
@@ -385,9 +385,7 @@ def _finance(chance: random.Random) -> dict[str, tuple[Sequence[str], list[Row]]
     }
 
 
-def _known(
-    tables: dict[str, dict[str, tuple[Sequence[str], list[Row]]]], customers: Sequence[dict[str, Any]]
-) -> tuple[Known, ...]:
+def _known(tables: dict[str, Tables], customers: Sequence[dict[str, Any]]) -> tuple[Known, ...]:
     """Fifteen questions as a newcomer would ask them, and what is true of each."""
     rows = {name: table for system in tables.values() for name, (_, table) in system.items()}
     machines, visits, contracts, invoices = rows["machines"], rows["visits"], rows["vtrk"], rows["rgk"]
@@ -449,7 +447,7 @@ def write_rental(folder: Path, seed: int = 7) -> Rental:
     return rental
 
 
-def dump_of(tables: dict[str, tuple[Sequence[str], list[Row]]]) -> str:
+def dump_of(tables: Tables) -> str:
     """The tables as `pg_dump` writes them: definitions, COPY blocks, then keys."""
     lines = ["--", "-- PostgreSQL database dump", "--", "", "SET client_encoding = 'UTF8';", ""]
     keys = []
@@ -469,7 +467,7 @@ def _postgresql_type(value: Any) -> str:
     return "integer" if isinstance(value, int) else "date" if isinstance(value, datetime.date) else "text"
 
 
-def _write_sqlite(file: Path, tables: dict[str, tuple[Sequence[str], list[Row]]]) -> None:
+def _write_sqlite(file: Path, tables: Tables) -> None:
     with sqlite3.connect(file) as connection:
         for name, (columns, rows) in tables.items():
             connection.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
@@ -478,7 +476,7 @@ def _write_sqlite(file: Path, tables: dict[str, tuple[Sequence[str], list[Row]]]
     connection.close()
 
 
-def _write_duckdb(file: Path, tables: dict[str, tuple[Sequence[str], list[Row]]]) -> None:
+def _write_duckdb(file: Path, tables: Tables) -> None:
     import pyarrow as pa
 
     with duckdb.connect(str(file)) as connection:
