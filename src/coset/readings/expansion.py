@@ -214,8 +214,8 @@ class Expander:
             words = content_words(meaning)
             near = 0.2 * self._rarity(words[-1])
             ways.append(Part(words, (0.1 if exact else 0.45) + 0.25 * rank + near, "language", turns=turns))
-        if meant := language.short_forms.get(piece):
-            ways.append(Part(content_words(meant), 0.45, "foreign form", turns=turns))
+        if listed := language.short_forms.get(piece):
+            ways.append(Part(content_words(listed), 0.45, "foreign form", turns=turns))
         if not ways:
             begins = language.begun_by(piece)
             ways += [Part(content_words(each), 0.9, "foreign form", len(begins) > 1, turns) for each in begins[:3]]
