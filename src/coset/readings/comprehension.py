@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from coset import __version__
 from coset.entry_points import READERS as ADDED
@@ -21,7 +22,7 @@ from coset.readings.observed import ObservedEnvironment
 from coset.readings.offline import CopyOf, read_offline
 from coset.readings.reading import READERS, Reading
 from coset.readings.stated import Text
-from coset.readings.vocabulary import vocabulary
+from coset.readings.vocabulary import DATA, vocabulary
 from coset.readings.words import words_of
 from coset.state import EvidenceState
 from coset.state.documents import sections, sql_uses
@@ -134,8 +135,23 @@ def copies_of(state: EvidenceState) -> dict[str, CopyOf]:
     }
 
 
+READERS_ARE = 2
+"""Raised when readers read otherwise: then all names are read anew."""
+
+
+@cache
+def _shipped_words() -> str:
+    """What stands for the lexicon and the dictionaries that ship: with other words, names are read anew."""
+    found = hashlib.blake2b(digest_size=16)
+    for file in sorted(DATA.rglob("*")):
+        if file.is_file():
+            found.update(file.read_bytes())
+    return found.hexdigest()
+
+
 def _digest(
     environment: ObservedEnvironment, texts: Sequence[Text], said: Sequence[Reading], copies: Mapping[str, CopyOf]
 ) -> str:
-    whole = repr((__version__, environment.tables, texts, said, sorted(copies.items()))).encode("utf-8", "replace")
+    words = (__version__, READERS_ARE, _shipped_words())
+    whole = repr((words, environment.tables, texts, said, sorted(copies.items()))).encode("utf-8", "replace")
     return hashlib.blake2b(whole, digest_size=16).hexdigest()

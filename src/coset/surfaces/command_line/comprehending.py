@@ -25,6 +25,9 @@ from coset.surfaces.command_line.output import (
     waiting,
 )
 
+MOST_CHANGES = 20
+"""Roles that may have changed are named up to so many."""
+
 if TYPE_CHECKING:
     from coset.use_cases.comprehend import Summary
     from coset.use_cases.readings import ReadingPlan
@@ -174,8 +177,10 @@ def _show_summary(summary: Summary) -> None:
             f"{values.values:,} values are indexed; {values.searched:,} columns hold too many and are searched "
             "at their source when a question names a value"
         )
-    for change in roles.changes:
+    for change in roles.changes[:MOST_CHANGES]:
         click.echo(f"{cell(change.reference, 400)} may have changed role: {change.before} -> {change.after}")
+    if len(roles.changes) > MOST_CHANGES:
+        click.echo(f"and {len(roles.changes) - MOST_CHANGES:,} more that may have changed role")
     for name, note in summary.notes:
         click.echo(f"note: {cell(name, 400)} {cell(note, 400)}")
     for name, problem in summary.all_problems:
