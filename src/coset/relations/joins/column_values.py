@@ -237,7 +237,9 @@ def places_inside(column: Column, position: int, *, lists: bool = False) -> Iter
         whole = duckdb.sqltype(column.type)
     except duckdb.Error:
         return
-    waiting, later, found = [((column.name,), whole)], [], 0
+    waiting: list[tuple[tuple[str, ...], DuckDBPyType]] = [((column.name,), whole)]
+    later: list[tuple[tuple[str, ...], DuckDBPyType]] = []
+    found = 0
     while (waiting or later) and found < MOST_PLACES:
         if not waiting:  # Plain values are numbered before those in lists.
             waiting, later = later, []
@@ -245,15 +247,11 @@ def places_inside(column: Column, position: int, *, lists: bool = False) -> Iter
         if kind.id == "struct":
             waiting += inner(path, kind)
         elif kind.id == "list" and lists and ELEMENTS not in path:
-            later += [((*path, ELEMENTS), each) for _, each in kind.children if _holds_fields(each)]
+            later += [((*path, ELEMENTS), each) for _, each in inner(path, kind) if each.id == "struct"]
         elif kind.id not in ("list", "map", "union", "array"):
             name, type = NESTED.join(path), f"{kind}[]" if ELEMENTS in path else str(kind)
             yield MOST_PLACES * (position + 1) + found + FIRST_PLACE, Column(name, type, name, type)
             found += 1
-
-
-def _holds_fields(kind: object) -> bool:
-    return getattr(kind, "id", "") == "struct"
 
 
 def text_of(name: str, type: str, *, elements: bool) -> str:

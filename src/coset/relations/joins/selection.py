@@ -145,15 +145,15 @@ def _with_further(
         tables = {first.left.table, *(each.candidate.right.table for each in parents[left])}
         added: list[Scored] = []
         for each in sorted(several, key=partial(_of_further, source, sources, referred)):
-            right = each.candidate.right
+            parent_column = each.candidate.right
             in_source = [
                 parent
                 for parent in (*parents[left], *added)
-                if not sources or sources[parent.candidate.right.table] == sources[right.table]
+                if not sources or sources[parent.candidate.right.table] == sources[parent_column.table]
             ]
-            if len(added) == most or right.table in tables or _is_sibling(each, in_source, pairs):
+            if len(added) == most or parent_column.table in tables or _is_sibling(each, in_source, pairs):
                 continue
-            tables.add(right.table)
+            tables.add(parent_column.table)
             added.append(each)
         found += added
     return sorted(found, key=_order)

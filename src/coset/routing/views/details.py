@@ -146,8 +146,8 @@ def _codes(column: ColumnFacts, labelled: Sequence[tuple[str, str]], most: int, 
         return "; ".join(told)
     # Which language and which rows are valid is seen where the list itself is shown.
     by = column.decoded_by
-    if told and not whole and (parts := _LIST.fullmatch(by)):
-        by = parts[1] + (f" {parts[2]}" if parts[2] else "")
+    if told and not whole and (list_and_part := _LIST.fullmatch(by)):
+        by = list_and_part[1] + (f" {list_and_part[2]}" if list_and_part[2] else "")
     return "; ".join([*told, f"list: {runnable(by)}"])
 
 
