@@ -161,6 +161,7 @@ LEAST_PART, MOST_PARTS, TOGETHER = 0.1, 6, 0.02
 EQUAL, EQUAL_BITS = 0.97, 300.0
 LEAST_IN_COMMON = 0.25
 ADDRESSES, SAME_ADDRESSES, LEAST_ADDRESSES = 0.4, 0.75, 0.3
+REPEATED = 0.5
 ELSEWHERE = 0.5
 """A key of the own table that so few rows refer to is no second name of the row itself."""
 FULLY_SAID, SURE_ROLE, UNIQUE, FORBIDDEN = 0.9, 0.5, 0.98, 0.2
@@ -251,6 +252,8 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
         if _are_equal_keys(candidate, side, background):
             believed = max(believed, PROVEN_ASIDE)
         if _are_of_the_same_things(candidate, side, background):
+            believed = max(believed, PROVEN_ASIDE)
+        if _is_list_of_its_name(candidate, side):
             believed = max(believed, PROVEN_ASIDE)
         if _is_named_key(candidate, side, background) or _is_all_contained(candidate, side, background):
             believed = max(believed, CONTAINED)
@@ -344,6 +347,24 @@ def _is_named_key(candidate: Candidate, side: Sides, background: Background) -> 
     )
 
 
+def _is_list_of_its_name(candidate: Candidate, side: Sides) -> bool:
+    """Whether a column of codes is called like the first column of a list that has these codes and hardly others, each
+    once: letters, since the small numbers of two lists are the same."""
+    overlap = candidate.overlap
+    values = Features(*candidate.features)
+    return (
+        values.columns_agree >= FULLY_SAID
+        and side.left.rpartition(".")[2].lower() == side.right.rpartition(".")[2].lower()
+        and overlap.left.form == overlap.right.form == "whole"
+        and not overlap.left.is_number
+        and min(overlap.containment, candidate.coverage) >= EQUAL
+        and overlap.right.uniqueness >= UNIQUE
+        and bool(values.right_is_main)
+        and candidate.left.uniqueness <= REPEATED
+        and candidate.left.table != candidate.right.table
+    )
+
+
 def _is_all_contained(candidate: Candidate, side: Sides, background: Background) -> bool:
     """Whether very many values are all keys of another table, although one by itself would be no wonder; written as
     codes, with a letter before or zeros that fill them up, since plain counters hold each other by how they grow."""
@@ -422,10 +443,10 @@ def _most(candidate: Candidate, side: Sides, background: Background) -> float:
     same_table = candidate.left.table == candidate.right.table
     if same_table and (candidate.left.uniqueness >= UNIQUE and candidate.coverage >= ELSEWHERE):
         return FORBIDDEN  # Two names of the same row, which refers to no other.
-    if _points_into_own_table(candidate, side, background):
-        return 1.0
-    said = max(candidate.name, background.meaning(side.left, side.right), background.means_table(*side[:3]))
     one, other = background.roles(side.left), background.roles(side.right)
+    if _points_into_own_table(candidate, side, background):
+        return FORBIDDEN if one.measure >= SURE_ROLE else 1.0
+    said = max(candidate.name, background.meaning(side.left, side.right), background.means_table(*side[:3]))
     if min(one.measure, other.measure) >= SURE_ROLE and not Features(*candidate.features).right_is_main:
         return FORBIDDEN  # The price of a line is called like the price of its article, and refers to nothing.
     if said >= FULLY_SAID or candidate.right.is_names:
