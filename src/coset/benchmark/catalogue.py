@@ -53,6 +53,8 @@ _CHECKOUT = (
     ("endurance", "comprehension that is killed or runs out of disk, servers under load"),
     ("fuzz_readers", "damaged pg_dumps and mongodumps: read, or refused in a sentence"),
     ("help_time", "wall time of `coset --help`"),
+    ("server_clients", "a server with twenty clients: latency, memory, lost runs"),
+    ("extras_size", "what the base install and each extra weigh"),
 )
 _NEEDS = {
     "routing": "--corpus DIR",
@@ -62,6 +64,7 @@ _NEEDS = {
     "joins": "--tasks DIR --found FILE",
     "endurance": "kills ENVIRONMENT",
     "fuzz_readers": "pg_dump FILE",
+    "server_clients": "ENVIRONMENT QUESTIONS.json",
 }
 """What a script cannot do without."""
 
