@@ -2,7 +2,8 @@
 
 In: a name. Out: its words, the hints among them with the kind of copy they speak of, and what is left without them.
 A hint decides nothing alone: `new` and `old` are put on tables that everybody uses. The words are those that people
-put on tables everywhere, in English, German, French, Italian, Spanish and Dutch; no company's own are among them.
+put on tables everywhere, in English, German, French, Italian, Spanish, Portuguese, Dutch, Polish and Swedish; no
+company's own are among them.
 """
 
 from __future__ import annotations
@@ -18,17 +19,22 @@ COPY_KINDS: tuple[CopyKind, ...] = get_args(CopyKind)
 
 _WORDS: dict[CopyKind, str] = {
     "backup": "bak bk bck bckp bkp bkup bup backup back b sav save saved sauv sauvegarde sicherung sich kopie copy cpy "
-    "copia kopia dup duplicate respaldo salva reserve restore recovery before fix rollback",
+    "copia kopia kopii copias dup duplicate respaldo resguardo zapasowa reservkopia säkerhetskopia "
+    "sakerhetskopia salva reserve restore recovery before fix rollback",
     "staging": "stg stage staging stag ld load loading ldg landing lnd in inb inbound imp import imported raw tmp temp "
-    "temporary appo appoggio wrk work working buffer buf puffer zwischen delta incr sync ods queue que dedup dedupe "
-    "doublons dubletten prov provisional upload intake stub transit carico laden chargement carga",
+    "temporary appo appoggio wrk work working buffer buf puffer zwischen delta incr sync ods queue que dedup "
+    "dedupe doublons dubletten prov provisional upload intake stub transit carico laden chargement carga "
+    "cargas tymcz tymczasowa robocze inläsning inlasning",
     "archive": "arch archive archived archiv arc arx archivio archivo hist history histo historie historique stor "
-    "storico storage cold purged frozen closed",
-    "test": "test tests tst testing trial sandbox sbx demo essai essais prova prove prueba probe proef dummy sample "
-    "poc pilot spike dev qa uat try training mock fake toy z zz zt x xx t",
-    "superseded": "old olds alt alte altes anc ancien ancienne vecchio vecchia viejo antiguo oud oude prev previous "
-    "legacy leg obsolete obs deprecated depr dep retired dead orig original former last new neu neue neuf nuovo nuevo "
-    "nieuw draft entwurf brouillon bozza borrador superseded replaced migrated mig n o",
+    "storico storage cold purged frozen closed histórico historico archiwum archiwalne arkiv arkiverad "
+    "arquivo",
+    "test": "test tests tst testing trial sandbox sbx demo essai essais prova prove prueba pruebas ensayo teste próba "
+    "proba probe proef dummy sample poc pilot spike dev qa uat try training mock fake toy z zz zt x xx t",
+    "superseded": "old olds alt alte altes anc ancien ancienne vecchio vecchia viejo vieja antiguo antigua antigo "
+    "antiga ant anterior anteriores stary stara stare starych poprzedni poprzednia gammal gamla gammalt tidigare oud "
+    "oude prev previous legacy leg obsolete obs deprecated depr dep retired dead orig original former last "
+    "new neu neue neuf nuovo nuevo nieuw draft entwurf brouillon bozza borrador superseded replaced migrated "
+    "mig n o",
     "extract": "extract extrait estratto auszug extracto export exp exported ext list liste lista listing dump "
     "download feed out outbound",
     "view": "v vw view views rpt report reports mv mview report",
