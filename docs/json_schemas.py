@@ -3,7 +3,8 @@
 In: the demo company, comprehended, in a folder of its own, and calls of every command. Out: a schema for each command,
 as its outputs show it: fields that were always there are required, others may be missing, none beyond them may come.
 `python docs/json_schemas.py FOLDER [FURTHER ...] > docs/json-schemas.json` makes it anew, of further environments with
-the calls that name nothing of the demo's; a test validates every command by it.
+the calls that name nothing of the demo's; a test validates every command by it. Those that ask a model are kept as they
+are in the file.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 OPEN = {"show", "run", "recover"}
 """Commands whose sections depend on what they are about: further fields may come."""
-MAPPINGS = {"memberships", "counts", "left_out", "models", "options"}
+MAPPINGS = {"memberships", "counts", "left_out", "models", "options", "questions", "by_dataset", "verdicts", "statuses",
+            "not_runnable", "tool_errors", "pass_at_k", "pass_hat_k", "intervals"}  # fmt: skip
 """Fields whose keys are data."""
 
 
 def schema_of(values: list[Any], *, is_open: bool, name: str = "") -> dict[str, Any]:
     """What all the values have in common."""
     kinds = sorted({_kind(value) for value in values})
+    if kinds == ["null"]:
+        return {}  # Whatever may stand there: none of these environments had one.
     schema: dict[str, Any] = {"type": kinds[0] if len(kinds) == 1 else kinds}
     if objects := [value for value in values if isinstance(value, dict)]:
         if name in MAPPINGS:
@@ -50,14 +54,17 @@ def _kind(value: Any) -> str:
 
 def main() -> None:
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "surfaces")]
-    from json_commands import CALLS
+    from json_commands import ASKING, CALLS, ON_A_SERVER
 
     from commands import coset
 
-    schemas = {}
+    written = json.loads((ROOT / "docs" / "json-schemas.json").read_text())["$defs"]
+    schemas = {command: written[command] for command in ASKING}
     for command, calls in CALLS.items():
         outputs = []
-        for call, folder in [(call, folder) for call in calls for folder in sys.argv[1:]]:
+        further = [call for call in ON_A_SERVER if call[0] == command]
+        pairs = [(call, folder) for call in calls for folder in sys.argv[1:]]
+        for call, folder in [*pairs, *((call, folder) for folder in sys.argv[2:] for call in further)]:
             answer = coset(*call, "--json", folder=Path(folder))
             if folder != sys.argv[1] and answer.returncode:
                 continue

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,6 +13,14 @@ from answering.wire_servers import Say, Wire, call
 from benchmark.small_checkout import make_checkout
 from coset.benchmark.attempting import Outcome, Request, attempt, comprehend_environment
 from made_once import MadeOnce
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "json-schemas.json"
+
+
+def of_schema(command: str, printed: Any) -> None:
+    """What a command printed with `--json` is of its documented schema."""
+    jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
+    jsonschema.validate(printed, json.loads(SCHEMAS.read_text())["$defs"][command])
 
 
 def asked(request: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from answering.wire_servers import Fail, Say, Wire, call
-from benchmark.conftest import Here, asked, has_results, own_shop, right, wires
+from benchmark.conftest import Here, asked, has_results, of_schema, own_shop, right, wires
 from benchmark.small_checkout import CANARY, make_dataset
 from coset.answering.ask import AskOptions
 from coset.answering.models.client import Limits, Retries
@@ -82,7 +82,7 @@ def called(comprehended_shop: Path, tmp_path_factory: pytest.TempPathFactory) ->
                      "--out", str(folder / "out"), "--environments", str(folder / "environments")]  # fmt: skip
         result = CliRunner().invoke(dab, arguments)
         requests = len(model.requests)
-        again = CliRunner().invoke(dab, arguments)
+        again = CliRunner().invoke(dab, [*arguments, "--json"])
         yield Called(folder, result, again, requests, len(model.requests))
 
 
@@ -113,7 +113,13 @@ def test_progress_shows_mode_dataset_question_trial_passes_and_cost(called: Call
 
 
 def test_the_same_command_asks_nothing_again_and_reports_the_same(called: Called):
-    assert called.again.exit_code == 0 and called.again.stdout == called.result.stdout
+    assert called.again.exit_code == 0
+    told = json.loads(called.again.stdout)
+    of_schema("bench dab", told)
+    assert [each["name"] for each in told["systems"]] == ["learned · scripted", "core · scripted"]
+    assert {each["name"]: each for each in told["systems"]} == json.loads(
+        (called.folder / "out" / "summary.json").read_text()
+    )["figures"]
     assert called.requests_again == called.requests
 
 

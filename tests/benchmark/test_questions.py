@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from answering.wire_servers import Wire, call
-from benchmark.conftest import asked, has_results, here
+from benchmark.conftest import asked, has_results, here, of_schema
 from coset.benchmark.attempting import Outcome
 from coset.benchmark.own_questions import Tolerance, change, judge_rows, read_baseline, read_questions, write_baseline
 from coset.errors import UserError
@@ -162,6 +162,7 @@ def test_the_exit_code_tells_regressions(shop: Path, wire: Start, monkeypatch: p
     assert "How many customers has each town?" in kept.read_text() and "GROUP BY town" in kept.read_text()
     assert "How many towns" not in kept.read_text(), "what does not hold, or has no statement, is not confirmed"
     told = json.loads(bad.stdout)
+    of_schema("bench questions", told)
     assert told["changes"]["lost"] == ["towns"] and told["questions"] == {"towns": False, "by town": True}
     assert sorted(each.name for each in out.glob("run-*")) == ["run-1", "run-2"], (
         "a complete run is followed by a new one"

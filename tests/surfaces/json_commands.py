@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+VIEWS = str(Path(__file__).parent / "view_questions.json")
+ASKING = ("bench questions", "bench dab")
+"""Those that ask a model: their own tests validate them."""
+
 CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
     "init": (("init", "again=beacon.sqlite", "-d", "again", "--force"),),
     "sources": (("sources",),),
@@ -25,5 +31,15 @@ CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
     "runs": (("runs",),),
     "run": (("run", "1"),),
     "calc": (("calc", "1 + 2"),),
+    "bench list": (("bench", "list"),),
+    "bench views": (("bench", "views", "--questions", VIEWS),),
 }
 """In an order in which what is asked of a later one is there."""
+
+ON_A_SERVER: tuple[tuple[str, ...], ...] = (
+    ("sources",), ("comprehend", "--jobs", "1"), ("status",), ("show", "vets"), ("show", "vet.animals"),
+    ("show", "animals.species"), ("readings",), ("relations",), ("copies",),
+    ("join", "animals.keeper_id", "keepers.keeper_id"), ("note", "animals", "Dogs and cats."),
+    ("view", "How many animals has each keeper?"), ("ask", "How many animals are there?"), ("runs",), ("run", "1"),
+)  # fmt: skip
+"""The same on a PostgreSQL server with a schema and comments."""

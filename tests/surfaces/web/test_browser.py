@@ -81,13 +81,38 @@ def test_no_page_has_a_serious_fault_of_access(scheme: str, browser: Browser, ad
     context.set_default_timeout(AT_MOST)
     page = context.new_page()
     wrong = []
-    for number, path in enumerate(PAGES):
+
+    def decline() -> None:
+        page.goto("/question?q=Why are unicorns blue?")
+        page.get_by_role("button", name="Answer it").click()
+        expect(page.get_by_role("heading", name="Not sure, so no answer")).to_be_visible()
+
+    def keep_a_join() -> None:
+        page.goto("/relations?about=beacon.orders")
+        page.get_by_label("a column", exact=True).fill("beacon.orders.buyer_id")
+        page.get_by_label("the column that it joins").fill("atlas.customers.customer_id")
+        page.get_by_text("how", exact=True).last.click()
+        page.get_by_role("button", name="Test and keep").click()
+        expect(page.locator("#kept")).to_contain_text("Kept")
+
+    def mistake_a_join() -> None:
+        page.goto("/relations")
+        page.get_by_label("a column", exact=True).fill("beacon.orders.nothing")
+        page.get_by_label("the column that it joins").fill("atlas.customers.customer_id")
+        page.get_by_role("button", name="Test and keep").click()
+        expect(page.get_by_role("alert")).to_be_visible()
+
+    for number, path in enumerate((*PAGES, decline, keep_a_join, mistake_a_join)):
         page.set_viewport_size({"width": 390 if number % 2 else 1280, "height": 800})
-        page.goto(path)
+        if callable(path):
+            path()
+        else:
+            page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
         page.evaluate(AXE.read_text())
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         wrong += [
-            (path, each["id"], each["nodes"][0]["html"][:200])
+            (str(path), each["id"], each["nodes"][0]["html"][:200])
             for each in found["violations"]
             if each["impact"] in ("serious", "critical")
         ]

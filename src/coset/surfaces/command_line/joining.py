@@ -87,7 +87,10 @@ def copies_command(
             if table is None or (rejected and original is not None):
                 raise UserError("say which table: coset copies TABLE --of ORIGINAL, or coset copies TABLE --not")
             said = declare_copy(environment.workspace, table, original, kind, rejected=rejected)
-            click.echo(f"kept: {said.table} is {'no copy' if rejected else f'a copy of {said.original}'}")
+            if as_json:
+                print_json({"kept": said.model_dump(mode="json")})
+            else:
+                click.echo(f"kept: {said.table} is {'no copy' if rejected else f'a copy of {said.original}'}")
             return
         found = copies(environment.workspace, table)
     if as_json:
@@ -130,8 +133,11 @@ def join_command(
         click.echo("kept; it could not be tested here")
     else:
         matched = f"{tested['left_match']:.0%} of its rows, {tested['right_match']:.0%} of those of the other side"
-        click.echo(f"kept: {cell(tested['left_expression'], 300)} = {cell(tested['right_expression'], 300)}")
+        click.echo(f"kept: {cell(left, 300)} joins {cell(right, 300)}")
+        click.echo(f"tested as {cell(tested['left_expression'], 300)} = {cell(tested['right_expression'], 300)}")
         click.echo(f"a partner is found for {matched}")
+        if not tested["left_match"]:
+            click.echo(f"no value agrees; if that was a mistake: coset join --not {left} {right}", err=True)
 
 
 SHOWN = 20
@@ -163,8 +169,7 @@ def links_command(
     """List the entities that live in several tables, with how many records and things each has. With an ENTITY, its
     records by cluster; SQL reads them as linked.ENTITY. With --explain, what links them and what was left apart, of one
     thing where a KEY is given. Records are linked when they are first asked for, and when something changed. What is
-    said
-    with --same and --not-same is kept in the corrections file and holds from then on."""
+    said with --same and --not-same is kept in the corrections file and holds from then on."""
     from coset.use_cases import relations as links
 
     if key is not None and not explained:
@@ -177,7 +182,10 @@ def links_command(
                 raise UserError("say one thing at a time: --same or --not-same")
             kept = links.declare_link(workspace, said[0], said[1], same=bool(same), entity=entity)
             ends = " and ".join(f"{record.table}:{record.key}" for record in kept.records)
-            click.echo(f"kept: {ends} are {'the same' if same else 'not the same'}")
+            if as_json:
+                print_json({"kept": kept.model_dump(mode="json")})
+            else:
+                click.echo(f"kept: {ends} are {'the same' if same else 'not the same'}")
             return
         problems = links.link_records(workspace, large=large, again=again)
         for name, problem in problems:

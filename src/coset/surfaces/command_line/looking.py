@@ -13,6 +13,7 @@ from coset.surfaces.command_line.output import (
     cell,
     csv_option,
     environment_option,
+    join_kind,
     json_option,
     opened,
     print_json,
@@ -118,7 +119,7 @@ def show_command(name: str, environment_path: str | None, as_json: bool) -> None
         if isinstance(content, dict):
             content = {name: value for name, value in content.items() if name not in BOOKKEEPING}
         click.echo(f"\n{section}")
-        for line in _lines(content):
+        for line in _join_lines(content) if section == "relations" else _lines(content):
             click.echo(f"  {line}")
 
 
@@ -140,6 +141,20 @@ def _section_lines(key: str, value: Any) -> list[str]:
     if isinstance(value, list) and any(isinstance(item, str) and " " in item for item in value):
         return [f"{key}:", *(f"  {cell(item, 300)}" for item in value)]
     return [f"{key}: {cell(value, 400)}"]
+
+
+def _join_lines(joins: list[dict[str, Any]]) -> list[str]:
+    """As `coset relations NAME` says them: the two sides, how sure, and why."""
+    lines = []
+    for each in joins:
+        ends = " = ".join(", ".join(each[side]) for side in ("left_columns", "right_columns"))
+        matched = f"{each['left_match']:.0%} / {each['right_match']:.0%} {each['cardinality']}"
+        lines += [
+            f"{cell(ends, 1000)}  {join_kind(each['kind'])}, matched {matched}, sure {each['confidence']:.2f}",
+            f"  {cell(each['left_expression'], 1000)} = {cell(each['right_expression'], 1000)}",
+            *(f"  {cell(reason, 400)}" for reason in each["reasons"]),
+        ]
+    return lines
 
 
 def _one_line(item: Any) -> str:
@@ -181,8 +196,8 @@ def diagnostics_command(
 @click.option("--coordinate", type=click.Choice(["entity", "attribute"]), default="attribute", show_default=True)
 @environment_option
 def map_command(out: Path, coordinate: str, environment_path: str | None) -> None:
-    """Draw what was understood: every object at its place, every prototype as this environment realises it, with
-    fibers by colour and stability radii as rings. Opens in any browser, offline."""
+    """Draw what was understood: every table or column as a dot, coloured by its role and the closer the more alike;
+    every role as a cross, with a ring as far as a dot may move and keep it. Opens in any browser, offline."""
     from coset.environment.configuration import load_environment
     from coset.identities.inventory import load_inventory
     from coset.identities.picture import picture
