@@ -185,6 +185,12 @@ def test_a_missing_join_is_said_tested_and_shown(page: Page):
     expect(page.locator("#kept")).to_contain_text("of the rows on the left find a partner")
     expect(page.locator("tbody")).to_contain_text("accepted")
     assert "form_token" not in page.url
+    page.get_by_label("a column", exact=True).fill("support.tickets.body")
+    page.get_by_label("the column that it joins").fill("atlas.customers.customer_id")
+    page.get_by_label("how they join").evaluate("each => each.closest('details').open = true")
+    page.get_by_label("how they join").fill("left(body, 1) = customer_id")
+    page.get_by_role("button", name="Test and keep").click()
+    expect(page.locator("#kept")).to_contain_text("No value agrees")
 
 
 def test_a_value_that_is_a_script_runs_on_no_page(page: Page):
@@ -349,5 +355,5 @@ def test_beyond_this_machine_the_page_asks_for_its_token(browser: Browser, compa
         page.goto("/identities")
         page.fill("input[name=token]", "a-token-of-some-length")
         page.get_by_role("button", name="Open").click()
-        expect(page.get_by_role("heading", name="Identities", level=1)).to_be_visible()
+        expect(page.get_by_role("heading", name="Roles", level=1)).to_be_visible()
         context.close()
