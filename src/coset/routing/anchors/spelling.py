@@ -2,6 +2,10 @@
 
 In: texts of questions and names; the words that an environment knows. Out: forms that are equal where the writing
 differs, and corrections of words that nothing is called. Knows no index.
+
+Both are ours. Snowball's stems change nothing that was measured, at 45 against 3 microseconds a word, and anchors are
+features of the trained ranker. symspellpy indexes 50,000 words in 0.45 s where this takes 0.33 s; of words with two
+slips it finds 10 % (here 23 %), or 98 % with an index of 1.4 s, which every process would pay.
 """
 
 from __future__ import annotations

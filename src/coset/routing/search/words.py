@@ -3,6 +3,9 @@
 In: for each object its words, with weights or without. Out: for the words of a question a score of every object, or how
 much of each object's words they cover and how much of the question each object covers, rare words counting more.
 Inverted indexes: the cost follows the matches, not the number of objects.
+
+The stemmer is ours: the ranker was trained on overlaps of these stems, Snowball's (45 against 7 microseconds a word)
+keep `colour` and `color` apart, and views come out alike with either.
 """
 
 from __future__ import annotations
