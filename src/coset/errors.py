@@ -13,6 +13,16 @@ class CosetError(Exception):
     exit_code = 1
 
 
+def plain_cause(error: BaseException) -> CosetError | None:
+    """The plain error behind one that Arrow wrapped."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, CosetError):
+            return seen
+        seen = seen.__cause__ or seen.__context__
+    return None
+
+
 class UserError(CosetError):
     """Something the user can mend: a wrong name, an unknown key, a statement that does not parse."""
 

@@ -34,7 +34,7 @@ from coset.environment.scan import (
 )
 from coset.environment.scan import Any as AnyOf
 from coset.environment.source import Column, Source, Table
-from coset.errors import CosetError, LimitReached, TableVanished
+from coset.errors import CosetError, LimitReached, TableVanished, plain_cause
 from coset.sql_text import identifier
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class _Kit:
         except TableVanished as error:
             self._check_message("a table that is gone", error)
         except Exception as error:
-            if _cause(error) is None:
+            if plain_cause(error) is None:
                 self.problems.append(f"a table that is gone raises {type(error).__name__}, not TableVanished: {error}")
         else:
             self.problems.append("a table that is not there can be read")
@@ -232,7 +232,7 @@ class _Kit:
             strict.tables()
             strict.read(table, EVERYTHING).read_all()
         except Exception as error:
-            found = error if isinstance(error, CosetError) else _cause(error)
+            found = plain_cause(error)
             if found is None:
                 self.problems.append(f"a value above cell_bytes raises {type(error).__name__}: {error}")
             elif isinstance(found, LimitReached):
@@ -450,16 +450,6 @@ def _longest(source: Source, table: Table, texts: Sequence[str]) -> int:
     rows = source.read(table, Scan(columns=tuple(texts)) if "columns" in source.pushes else EVERYTHING).read_all()
     values = (value for name in texts for value in rows.column(name).to_pylist() if value is not None)
     return max((len(cast(str, value).encode()) for value in values), default=0)
-
-
-def _cause(error: BaseException) -> CosetError | None:
-    """The plain error behind one that Arrow wrapped."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, CosetError):
-            return seen
-        seen = seen.__cause__ or seen.__context__
-    return None
 
 
 __all__ = ["Column", "Report", "SourceProblems", "check_source"]

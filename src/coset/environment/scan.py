@@ -10,6 +10,7 @@ Values are Python literals of the column's type family. Nothing here knows where
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -83,6 +84,23 @@ def parts_of(condition: Condition | None) -> list[Condition]:
     if isinstance(condition, All):
         return [each for part in condition.conditions for each in parts_of(part)]
     return [condition]
+
+
+def never(column: str) -> Condition:
+    """A condition that no row meets."""
+    return All((Null(column), Null(column, negated=True)))
+
+
+def in_utc(value: Value) -> Value:
+    """A moment with a time zone as what the same moment is in UTC, without one."""
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value.astimezone(datetime.UTC).replace(tzinfo=None)
+    return value
+
+
+def is_endless(value: Value) -> bool:
+    """Infinite or not a number: DuckDB sorts NaN above everything, and other systems hold neither."""
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def columns_of(condition: Condition) -> set[str]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from coset.environment.leftovers import keep_part, part_file
 from coset.environment.scan import EVERYTHING, Scan
 from coset.environment.source import InPlace, Source, Table
-from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished
+from coset.errors import CosetError, LimitReached, SourceUnreachable, TableVanished, plain_cause
 from coset.session.guard import ATTACHED
 from coset.sql_text import identifier, literal
 
@@ -225,17 +225,8 @@ class _Watched:
             raise
         except Exception as error:
             # A source's generator raises inside Arrow, which wraps it: look for the plain error behind.
-            self.error = _plain_cause(error)
+            self.error = plain_cause(error)
             raise
-
-
-def _plain_cause(error: BaseException) -> Exception | None:
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, CosetError):
-            return seen
-        seen = seen.__cause__ or seen.__context__
-    return None
 
 
 def _cast(field: pa.Field, column: OutputColumn) -> str:

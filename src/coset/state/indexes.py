@@ -182,10 +182,6 @@ def texts_about_codes(state: EvidenceState) -> list[TextRow]:
     )
 
 
-def references_of_columns(state: EvidenceState) -> set[str]:
-    return set(texts(state, "SELECT reference FROM columns"))
-
-
 def known_values(state: EvidenceState, column: str) -> set[str]:
     """The values of a column that its value group or the index holds."""
     return set(

@@ -125,18 +125,9 @@ class MembershipRow:
 
 
 @dataclass(frozen=True)
-class ProfileRow:
-    """The role of an object in one coordinate with its profile, in the inventory's order, and its radii."""
+class ProfileRow(MembershipRow):
+    """The same with its profile, in the inventory's order, and its radii."""
 
-    reference: str
-    coordinate: str
-    is_table: bool
-    identity: str
-    membership: float
-    runner_up: str
-    runner_up_membership: float
-    pinned: bool
-    radius: float
     conservative_radius: float
     loss_radius: float | None
     profile: tuple[float, ...]

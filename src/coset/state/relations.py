@@ -12,7 +12,6 @@ from typing import Any
 
 from coset.state.evidence_state import EvidenceState
 from coset.state.memberships import MembershipRow
-from coset.state.names import resolve
 from coset.state.queries import execute, fetch, insert, select
 from coset.state.rows import now
 from coset.state.tables import StateRow
@@ -129,11 +128,6 @@ def sections_in_force(state: EvidenceState) -> list[SectionText]:
     )  # fmt: skip
 
 
-def versions_of_tables(state: EvidenceState) -> list[tuple[Any, ...]]:
-    """What tells whether a table is as it was when it was linked."""
-    return fetch(state, "SELECT reference, shape, token, digest, rows FROM tables ORDER BY reference")
-
-
 def all_roles(state: EvidenceState) -> list[MembershipRow]:
     return select(state, MembershipRow, f"FROM {MembershipRow.TABLE} ORDER BY {MembershipRow.ORDER}")
 
@@ -197,20 +191,6 @@ class CodeLabel:
     label: str
     list_reference: str
     language: str | None
-
-
-def joins_within(state: EvidenceState, written: str | None = None, least: float = 0.0) -> list[RelationRow]:
-    """The joins of at least this confidence: all, or those that touch a source, a table or a column."""
-    reference = resolve(state, written) if written else None
-    return select(
-        state,
-        RelationRow,
-        "SELECT * FROM relations WHERE confidence >= $1 AND ($2 IS NULL OR left_table = $2 OR right_table = $2 "
-        "OR starts_with(left_table, $2 || '/') OR starts_with(right_table, $2 || '/') "
-        "OR list_contains(left_columns, $2) OR list_contains(right_columns, $2)) "
-        "ORDER BY left_columns, right_columns",
-        [least, reference],
-    )
 
 
 def relation_of(state: EvidenceState, id: str) -> RelationRow | None:

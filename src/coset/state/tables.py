@@ -244,15 +244,9 @@ def few_valued_columns(state: EvidenceState, most: int) -> list[FewValuedRow]:
     )
 
 
-def names_of_columns(state: EvidenceState) -> list[tuple[str, str]]:
-    """(table, name) of every column, in the order of each table."""
-    rows = fetch(state, "SELECT table_reference, name FROM columns ORDER BY table_reference, position")
-    return [(table, name) for table, name in rows]
-
-
 def versions_of_tables(state: EvidenceState) -> list[tuple[Any, ...]]:
-    """All that tells whether a table is as it was when it was last looked at."""
-    return fetch(state, "SELECT reference, shape, token, digest, rows, comprehended_at FROM tables ORDER BY reference")
+    """What tells whether a table is as it was when it was last looked at."""
+    return fetch(state, "SELECT reference, shape, token, digest, rows FROM tables ORDER BY reference")
 
 
 def columns_and_paths(state: EvidenceState) -> list[tuple[str, str, str]]:

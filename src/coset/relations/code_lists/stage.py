@@ -29,7 +29,7 @@ from coset.state.evidence_state import corrections_in_force
 from coset.state.objects import CodeList
 from coset.state.read_model import ReadModel
 from coset.state.readings import ReadingStore
-from coset.state.tables import PathRow, few_valued_columns, names_of_columns
+from coset.state.tables import PathRow, few_valued_columns, named_columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -162,8 +162,8 @@ def code_lists_digest(environment: Environment, state: EvidenceState) -> str:
 def code_columns(state: EvidenceState, copies: set[str], readings: Mapping[str, str] | None = None) -> list[CodeColumn]:
     """The columns whose values are few and all known."""
     names: dict[str, list[str]] = {}
-    for table, name in names_of_columns(state):
-        names.setdefault(table, []).append(name)
+    for column in named_columns(state):
+        names.setdefault(column.table_reference, []).append(column.name)
     siblings = {table: tuple(found) for table, found in names.items()}
     return [
         CodeColumn(

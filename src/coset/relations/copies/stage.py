@@ -22,7 +22,7 @@ from coset.state.documents import sections, written_sql
 from coset.state.evidence_state import corrections_in_force
 from coset.state.objects import Copy
 from coset.state.read_model import ReadModel
-from coset.state.tables import SourceRow, versions_of_tables
+from coset.state.tables import SourceRow, times_of_tables, versions_of_tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -119,6 +119,7 @@ def copies_digest(environment: Environment, state: EvidenceState) -> str:
     spoken = spoken_of(texts_in_force(state), [(row.reference, row.name) for row in ReadModel(state).tables.values()])
     for known in (
         versions_of_tables(state),
+        times_of_tables(state),
         sorted(spoken.named),
         sorted(spoken.retired.items()),
         [(each.reference, each.name, each.tables) for each in written_sql(state)],

@@ -28,9 +28,8 @@ from coset.state.relations import (
     roles_in_brief,
     sections_in_force,
     store_links,
-    versions_of_tables,
 )
-from coset.state.tables import PathRow
+from coset.state.tables import PathRow, versions_of_tables
 
 if TYPE_CHECKING:
     from coset.evidence.reading import OpenTables

@@ -26,10 +26,10 @@ from coset.state.indexes import (
     columns_to_index,
     holders_of_values,
     known_values,
-    references_of_columns,
     texts_about_codes,
 )
 from coset.state.relations import code_list_labels
+from coset.state.tables import named_columns
 
 LONGEST_LABEL = 80
 _VERBS = r"means|stands for|is short for|denotes|indicates|refers to"
@@ -261,7 +261,7 @@ def document_labels(state: EvidenceState) -> list[CodeLabel]:
     """What descriptions, hints, comments, dictionaries and notes say of codes; passages last."""
     found: dict[tuple[str, str, str], CodeLabel] = {}
     budget = MOST_TEXT
-    columns = references_of_columns(state)
+    columns = {column.reference for column in named_columns(state)}
     pending: list[tuple[str, str, str, str]] = []
     for row in texts_about_codes(state):
         budget -= len(row.text)

@@ -20,9 +20,26 @@ if TYPE_CHECKING:
     from coset.use_cases.results import Answer
 
 
+class Work:
+    """Changed by its own task alone; pages only read it."""
+
+    _task: asyncio.Task[None] | None = None
+
+    def start(self, environment: Environment) -> None:
+        """Begin; the caller's event loop carries it."""
+        self._task = asyncio.get_running_loop().create_task(self._run(environment))
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self, environment: Environment) -> None:
+        raise NotImplementedError
+
+
 @dataclass
-class Asking:
-    """One question. Changed by its own task alone; pages only read it."""
+class Asking(Work):
+    """One question."""
 
     question: str
     budget: int
@@ -33,15 +50,6 @@ class Asking:
     is_over: bool = False
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
-    _task: asyncio.Task[None] | None = None
-
-    def start(self, environment: Environment) -> None:
-        """Begin; the caller's event loop carries it."""
-        self._task = asyncio.get_running_loop().create_task(self._run(environment))
-
-    def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
 
     async def _run(self, environment: Environment) -> None:
         def report(progress: Progress) -> None:
@@ -67,8 +75,8 @@ JOBS = 2
 
 
 @dataclass
-class Refreshing:
-    """Changed by its own task alone; pages only read it."""
+class Refreshing(Work):
+    """A comprehension."""
 
     message: str = "looking at the sources"
     done: float = 0.0
@@ -79,7 +87,6 @@ class Refreshing:
     is_over: bool = False
     started: float = field(default_factory=time.monotonic)
     ended: float = 0.0
-    _task: asyncio.Task[None] | None = None
 
     @property
     def seconds(self) -> float:
@@ -88,14 +95,6 @@ class Refreshing:
     @property
     def share(self) -> float:
         return min(self.done / self.total, 1.0) if self.total else 0.0
-
-    def start(self, environment: Environment) -> None:
-        """Begin; the caller's event loop carries it."""
-        self._task = asyncio.get_running_loop().create_task(self._run(environment))
-
-    def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
 
     async def _run(self, environment: Environment) -> None:
         def report(progress: Progress) -> None:

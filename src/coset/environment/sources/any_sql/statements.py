@@ -6,7 +6,6 @@ and written by sqlglot in the engine's dialect, so no value can pose as SQL. Not
 
 from __future__ import annotations
 
-import datetime
 import math
 import re
 from dataclasses import dataclass, replace
@@ -26,6 +25,9 @@ from coset.environment.scan import (
     Scan,
     Value,
     family,
+    in_utc,
+    is_endless,
+    never,
     scan_to_sql,
 )
 from coset.environment.source import Column, Table
@@ -150,20 +152,20 @@ def _exact(condition: Condition, table: Table, engine: Engine) -> Condition:
         return condition
     is_double = table.column(condition.column).type == "DOUBLE"
     if isinstance(condition, Among):
-        values = tuple(_in_utc(value) for value in condition.values if not _is_endless(value))
+        values = tuple(in_utc(value) for value in condition.values if not is_endless(value))
         if not values:
-            return _never(condition.column)
+            return never(condition.column)
         if not engine.exact_among and family(table.column(condition.column).type) == "number":
             each = (Comparison(condition.column, "=", value) for value in values)
             return _exact(Any(tuple(each)), table, engine)
         as_double = not is_double and any(_has_exponent(value) for value in values)
         return Among(_Double(condition.column) if as_double else condition.column, values)
-    if _is_endless(condition.value):
+    if is_endless(condition.value):
         beyond = {"<>", ">", ">="} if condition.value == -math.inf else {"<>", "<", "<="}
-        return Null(condition.column, negated=True) if condition.operator in beyond else _never(condition.column)
+        return Null(condition.column, negated=True) if condition.operator in beyond else never(condition.column)
     as_double = not is_double and _has_exponent(condition.value)
     name = _Double(condition.column) if as_double else condition.column
-    return Comparison(name, condition.operator, _in_utc(condition.value))
+    return Comparison(name, condition.operator, in_utc(condition.value))
 
 
 def _with_wide_sums(sql: str, table: Table, engine: Engine, scan: Scan) -> str:
@@ -214,17 +216,3 @@ def _is_text(native: str) -> bool:
 def _has_exponent(value: Value) -> bool:
     """Whether DuckDB takes the literal for a DOUBLE: one with an exponent; 1.5 is a DECIMAL to it, and exact."""
     return isinstance(value, float) and "e" in repr(value).lower()
-
-
-def _in_utc(value: Value) -> Value:
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return value.astimezone(datetime.UTC).replace(tzinfo=None)
-    return value
-
-
-def _is_endless(value: Value) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
-
-
-def _never(column: str) -> Condition:
-    return All((Null(column), Null(column, negated=True)))

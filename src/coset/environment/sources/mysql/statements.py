@@ -10,7 +10,6 @@ connections.
 
 from __future__ import annotations
 
-import datetime
 import math
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -27,8 +26,10 @@ from coset.environment.scan import (
     Condition,
     Null,
     Scan,
-    Value,
     family,
+    in_utc,
+    is_endless,
+    never,
     scan_to_sql,
 )
 from coset.environment.source import Table
@@ -180,35 +181,20 @@ def _exactly(condition: Condition, table: Table) -> Condition:
     column = table.column(condition.column)
     is_text = family(column.type) == "text"
     if isinstance(condition, Among):
-        values = tuple(_in_utc(value) for value in condition.values if not _is_endless(value))
+        values = tuple(in_utc(value) for value in condition.values if not is_endless(value))
         if not values:
-            return _never(condition.column)
+            return never(condition.column)
         exact_among = Among(condition.column, values)
         if all(compares_alike(column.native_type, value) for value in values):
             return All((Among(_Plain(condition.column), values), exact_among))
         return exact_among
-    if _is_endless(condition.value):
+    if is_endless(condition.value):
         beyond = {"<>", ">", ">="} if condition.value == -math.inf else {"<>", "<", "<="}
         is_always = condition.operator in beyond
-        return Null(condition.column, negated=True) if is_always else _never(condition.column)
-    value = _in_utc(condition.value)
+        return Null(condition.column, negated=True) if is_always else never(condition.column)
+    value = in_utc(condition.value)
     exact = Comparison(condition.column, condition.operator, value)
     # Collations sort texts in their own ways, but every one of them takes a text to be equal to itself.
     if compares_alike(column.native_type, value) and (condition.operator == "=" or not is_text):
         return All((Comparison(_Plain(condition.column), condition.operator, value), exact))
     return exact
-
-
-def _in_utc(value: Value) -> Value:
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return value.astimezone(datetime.UTC).replace(tzinfo=None)
-    return value
-
-
-def _is_endless(value: Value) -> bool:
-    """Infinite or not a number: DuckDB sorts NaN above everything, and MySQL holds neither."""
-    return isinstance(value, float) and not math.isfinite(value)
-
-
-def _never(column: str) -> Condition:
-    return All((Null(column), Null(column, negated=True)))
