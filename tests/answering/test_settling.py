@@ -123,6 +123,9 @@ def test_an_opened_table_is_shown_to_the_arbiter_and_to_the_agent(environment: E
     assert [step.step for step in answer.steps] == steps and answer.rows == ((100,),)
     opened = wire.requests[1]["messages"][-1]["content"]
     assert "shop.orders" in opened and "status" in opened and "NOTHING FOUND" in opened
+    before = set(wire.requests[0]["messages"][-1]["content"].splitlines())
+    again = [line for line in opened.splitlines() if line in before and line.startswith("  ")]
+    assert again == [], "what the first request says of the table is not said again"
     agent = wire.requests[3]["messages"][1]["content"]
     assert "status" in agent and "Searched for in vain: zebra stripes" in agent
 

@@ -39,9 +39,9 @@ joining the valid list, or by a subquery on its label, rather than by a code you
 and turn what you assume of the data into a check whose `about` begins with "must": passing, it says 0 rows and the \
 answer stands; finding rows, it brings your result back to you. Only if a table, code list or document that you do not \
 see may change the answer, or you cannot write the statement without seeing rows, call it with `open`, once: \
-name every table that your statement will read, also those shown already (all columns with values and codes are shown \
-of these, and of no others), documents, words to search by, and SELECT statements to look at rows with (16 in all, 8 \
-of them SELECTs; long results are cut, so ask for distinct values or counts). With `open` give the statement too, as \
+name the tables of which you need to see more (what was not shown of them comes: all columns with values and codes), \
+documents, words to search by, and SELECT statements to look at rows with (16 in all, 8 of them SELECTs; long results \
+are cut, so ask for distinct values or counts). With `open` give the statement too, as \
 you would write it now: what it gives comes back beside what you opened, and where you are sure and nothing speaks \
 against it, it is the answer. Be brief:
 - shape: pin it first. meaning: the question with every term resolved; form: value or row only where there can be but \
@@ -150,7 +150,7 @@ take the one that others would not take first. All databases are in one read-onl
 MEND = "Mend it, or compute it in another way; if the answer stands, give it again."
 CALL_A_TOOL = "Nothing was called. Go on by calling one of the tools; to end, call `answer`."
 CALL_RECORDS = "Nothing was called. Call `records` once."
-OPENED_NOW = "Opened: the tables are in the evidence above; it cannot be opened again. Give your records now."
+OPENED_NOW = "That is all that was not shown yet, and nothing can be opened again. Give your records now."
 MENDED = "Give all records again, mended:"
 DECIDE = """\
 Your statement ran:
@@ -172,8 +172,8 @@ OPENED_ALREADY = "you have opened once: give your records now, and put what is s
 
 def user_prompt(shared: str, rest: Sequence[str], client: ModelClient) -> UserPromptPart:
     """A first message: what all requests share, then the rest, of which all but the last two parts (details, question)
-    are the same for every question of an environment. Both ends are marked for the providers that cache what is
-    marked."""
+    are the same for every question of an environment. Their ends are marked for the providers that cache what is
+    marked, and the whole, which a second request continues."""
     from pydantic_ai.messages import CachePoint, UserContent, UserPromptPart
 
     if not shared or client.model.choice.is_local:
@@ -181,7 +181,7 @@ def user_prompt(shared: str, rest: Sequence[str], client: ModelClient) -> UserPr
     same, new = "\n\n".join(rest[:-2]), "\n\n".join(rest[-2:])
     parts: list[UserContent] = [shared, CachePoint()]
     parts += [same, CachePoint()] if same else []
-    return UserPromptPart([*parts, new])
+    return UserPromptPart([*parts, new, CachePoint()])
 
 
 def learned_opening(
@@ -199,7 +199,7 @@ def learned_opening(
     if records is not None:
         parts.append(f"Records:\n{data_block('records', records_text(records))}")
     if draft is not None:
-        parts.append(f"Already run: {draft.text}")
+        parts.append("\n".join(part for part in (f"Already run: {draft.sql}".strip(), draft.text) if part))
     parts += [f"Searched for {what}:\n{data_block('evidence', found)}" for what, found in recovered]
     if in_vain:
         parts.append(f"Searched for in vain: {one_line('; '.join(in_vain), 600)}")

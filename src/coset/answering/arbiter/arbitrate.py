@@ -3,8 +3,8 @@
 In: the question, the evidence, and what looks at a statement. Out: an `Arbitration`: records whose every reference is
 in the evidence, what came of their statement, and notes of what was dropped. The first request has everything: what all
 questions share, the directory, the details. Where something is opened, or the statement's result is to be decided on, a
-second request has what all questions share (so that the provider's cache holds it), the tables that were named, whole,
-and what is new; a third continues it. Knows nothing of the agent.
+second request continues it: it repeats the first letter for letter, so that the provider's cache holds all of that, and
+adds only what was not shown yet. Knows nothing of the agent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from coset.answering.prompt import (
     TOOLS,
     user_prompt,
 )
-from coset.answering.quoting import data_block, one_line
+from coset.answering.quoting import data_block
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart
@@ -45,7 +45,6 @@ MOST_DECIDED = 1
 MOST_NOTES = 8
 MOST_OPENED = 16
 MOST_LOOKS = 8
-LONGEST_SAID = 4_000
 _SELECT = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 RECORDS_TOOL = Tool("records", TOOLS["records"], schema_of(RecordsForm))
 
@@ -99,15 +98,15 @@ class _Arbiter:
     statements: Statements | None
     look: Look | None
     messages: list[ModelMessage] = field(default_factory=list)
-    is_first: bool = True
-    """The conversation still is that of the first request, with all of the evidence in it."""
     best: Records | None = None
     draft: Draft | None = None
     notes: list[str] = field(default_factory=list)
     opened: tuple[str, ...] = ()
     decided: int = 0
     named: list[str] = field(default_factory=list)
-    """References of tables that were named so far: what a second request shows."""
+    """References of tables that were named so far: the next request shows what was not shown of them yet."""
+    news: list[str] = field(default_factory=list)
+    """What the next request shows of them."""
 
     async def decide(self) -> Arbitration:
         from pydantic_ai.messages import ModelRequest
@@ -191,12 +190,12 @@ class _Arbiter:
         return DECIDE.format(draft=self.draft.text)
 
     def _shown(self, wanted: Sequence[str]) -> str:
-        """What is opened: tables are in the evidence of the next request; the rest in words, and rows of statements."""
+        """What is opened: tables stand before it in the next request; the rest in words, and rows of statements."""
         looks = [each for each in wanted if _SELECT.match(each)] if self.statements else []
         names = [each for each in wanted if each not in looks]
         tables, text = self.evidence.open(names)
         self._name(tables)
-        self.evidence.focus(self.named)  # What is opened may be looked at.
+        self._see()  # What is opened may be looked at.
         self._name((), looks)
         texts = [data_block("opened", text)] if text else []
         texts += [self._rows(sql) for sql in looks[:MOST_LOOKS]]
@@ -218,19 +217,17 @@ class _Arbiter:
         self.named = list(dict.fromkeys(self.named))
 
     def _say(self, reply: Reply, text: str, failed: bool) -> None:
-        """The next request: it continues the conversation, unless that is the first, whose evidence is far more than
-        was named."""
+        """The next request continues the conversation, with what is new of the tables that were named."""
         from pydantic_ai.messages import ModelRequest
 
-        focus = self.evidence.focus(self.named) if self.is_first and not (failed and not self.named) else ""
-        if not focus:
-            self.messages += [reply.response, ModelRequest(parts=_returned(reply, text, failed=failed))]
-            return
-        self.is_first = False
-        shared, _ = self.evidence.prompt()
-        said = one_line(json.dumps(_arguments(reply) or {}, ensure_ascii=False), LONGEST_SAID)
-        parts = [focus, f"The question:\n{self.question}", f"You called `records` with:\n{said}\n\n{text}"]
-        self.messages = [ModelRequest(parts=[user_prompt(shared, parts, self.client)], instructions=ARBITER)]
+        self._see()
+        told = "\n\n".join([*self.news, text])
+        self.news = []
+        self.messages += [reply.response, ModelRequest(parts=_returned(reply, told, failed=failed))]
+
+    def _see(self) -> None:
+        news = self.evidence.focus(self.named)
+        self.news += [news] if news else []
 
 
 def _arguments(reply: Reply) -> dict[str, Any] | None:

@@ -37,7 +37,9 @@ class Draft:
     """What came of the arbiter's statement."""
 
     text: str
-    """For whoever decides: the statement, what it gave, what speaks against it."""
+    """For whoever decides: what it gave, what speaks against it."""
+    sql: str = ""
+    """The statement, in one line."""
     name: str = ""
     """The name of its result, when it gave rows."""
     against: tuple[str, ...] = ()
@@ -96,17 +98,18 @@ def run_draft(
     if not records.queries:
         return None
     sql = records.queries[0].sql
+    line = one_line(sql, LONGEST_STATEMENT)
     try:
         named = statements.run(sql)
     except CosetError as error:
         recorder.step("draft", {"sql": sql, "failed": True, "text": told(error)})
-        return Draft(f"{one_line(sql, LONGEST_STATEMENT)}\nIt failed: {statements.told_error(error, sql)}")
+        return Draft(f"It failed: {statements.told_error(error, sql)}", line)
     result = named.result
     rows = result.table.num_rows if result else 0
     recorder.step("draft", {"name": named.name, "sql": named.whole, "rows": rows, "failed": False})
-    text = f"{one_line(sql, LONGEST_STATEMENT)}\n{statements.shown(named)}"
+    text = statements.shown(named)
     if result is None or not rows:
-        return Draft(text, proposal=Proposal(results=[named.name], confidence=OF_NOTHING) if result else None)
+        return Draft(text, line, proposal=Proposal(results=[named.name], confidence=OF_NOTHING) if result else None)
     proposal = Proposal(text=_said(result.rows()), results=[named.name], confidence=SURE)
     new, standing = _found(records, view, proposal, verification, rows)
     own = _own_checks(records, statements)
@@ -122,7 +125,7 @@ def run_draft(
     proposal = proposal.model_copy(update={"assumptions": remarks, "confidence": confidence})
     is_open = bool((can_ask and records.ambiguities) or records.text_operations or records.missing)
     settled = records.sure and not is_open and not against and not result.truncated and (is_seen or not nothing)
-    return Draft(text, named.name, tuple(against), proposal, proposal if settled else None, tuple(own), is_open)
+    return Draft(text, line, named.name, tuple(against), proposal, proposal if settled else None, tuple(own), is_open)
 
 
 def _found(

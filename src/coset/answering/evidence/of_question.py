@@ -2,8 +2,8 @@
 
 In: a view, and what finds more of the environment. Out: texts. What is the same for every question of an environment
 stands first: sources, rules and documents, then the directory; the details are of this question; what the arbiter opens
-is added. A second request shows the tables that the first named, whole, and no others. The agent gets all that the
-records, the statement and the checks stand on. Asks no model.
+is added. A second request continues the first and shows what is new of the tables that were named. The agent gets all
+that the records, the statement and the checks stand on. Asks no model.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from coset.environment.corrections import load_corrections
 from coset.errors import CosetError
 from coset.routing.search.questions import similar_questions
 from coset.routing.views.builder import opened
-from coset.routing.views.text import BY_RECOVER, details_text, prefix_text, view_text
-from coset.routing.views.view import EvidenceView, LeftOut, ViewRule
+from coset.routing.views.text import BY_RECOVER, column_line, details_text, is_bare, prefix_text, view_text
+from coset.routing.views.view import EvidenceView, LeftOut, ViewColumn, ViewRule, ViewTable
 
 LONGEST_STATEMENT = 3_000
 
@@ -100,8 +100,9 @@ class Evidence:
         return data_block("environment", shared), rest
 
     def focus(self, named: Sequence[str], budget: int = OPENED) -> str:
-        """The tables that are named, whole, with the joins between them and what was chosen for the question; they
-        belong to the evidence from now on. Empty where there are none, or nothing can be opened."""
+        """What was not shown yet of the tables that are named: those of the directory whole, of others the columns
+        that stood there by name alone, and the joins between all of them. It belongs to the evidence from now on.
+        Empty where there is nothing new."""
         if self.recover is None:
             return ""
         objects = self.recover.objects()
@@ -109,19 +110,14 @@ class Evidence:
         if not tables:
             return ""
         more = shortened(opened(tables, objects, budget), self.shorthand)
+        news = unshown(more, self.view)
         self.view = merged(self.view, more)
-        shown = {table.reference for table in more.tables}
-        shown |= {column.reference for table in more.tables for column in table.columns}
-        part = dataclasses.replace(
-            more,
-            relations=tuple(each for each in more.relations if {each.left_table, each.right_table} <= shown),
-            passages=tuple(each for each in self.view.passages if not each.whole),
-            anchors=tuple(anchor for anchor in self.view.anchors if anchor.reference in shown),
-            left_out=LeftOut(),
-        )
-        no_room = [table for table in tables if table not in shown]
-        text = details_text(part, "") + (f"no room for: {', '.join(no_room)}\n" if no_room else "")
-        return self._with_confirmed(data_block("evidence", text))
+        known = {table.reference for table in self.view.tables}
+        no_room = [table for table in tables if table not in known]
+        if not (news.tables or news.relations or no_room):
+            return ""
+        text = details_text(news, "") + (f"no room for: {', '.join(no_room)}\n" if no_room else "")
+        return data_block("evidence", text)
 
     def _with_confirmed(self, block: str) -> str:
         return f"{block}\n\n{self.confirmed}" if self.confirmed else block
@@ -203,6 +199,45 @@ class Evidence:
         """The tables that a statement reads and the evidence does not have. What does not parse is left to the "
         "session."""
         return tables_outside(sql, self.view)
+
+
+def unshown(more: EvidenceView, view: EvidenceView) -> EvidenceView:
+    """Of some details those that a view does not show: tables that it lacks whole, columns of which it says less, joins
+    that it lacks."""
+    before = {table.reference: table for table in view.tables}
+    tables = []
+    for table in more.tables:
+        known = before.get(table.reference)
+        told = {each.reference: _facts(each, table) for each in known.columns} if known else {}
+        columns = tuple(
+            each
+            for each in table.columns
+            if not is_bare(each) and len(_facts(each, table)) > len(told.get(each.reference, ""))
+        )
+        if known is None:
+            tables.append(table)
+        elif columns:
+            tables.append(dataclasses.replace(table, columns=columns, left_out=0, duplicates="", description=""))
+    shown = {each.reference for each in (*more.tables, *view.tables)}
+    joins = {each.reference for each in view.relations}
+    return dataclasses.replace(
+        more,
+        tables=tuple(tables),
+        relations=tuple(
+            each
+            for each in more.relations
+            if each.reference not in joins and {each.left_table, each.right_table} <= shown
+        ),
+        passages=(),
+        anchors=(),
+        shorthands=tuple(each for each in more.shorthands if each not in view.shorthands),
+        apart=(),
+        left_out=LeftOut(),
+    )
+
+
+def _facts(column: ViewColumn, table: ViewTable) -> str:
+    return column_line(dataclasses.replace(column, why=()), table.reference)
 
 
 def merged(view: EvidenceView, more: EvidenceView) -> EvidenceView:

@@ -168,8 +168,8 @@ def _descriptions(objects: StateObjects, most: int) -> tuple[tuple[str, str], ..
 
 
 def whole_documents(objects: StateObjects, most: int) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
-    """The documents that are shown whole, and the others. All of them if they cost no more than `most` together; else
-    those in force; else those in force that state a rule or name anything here; else none."""
+    """The documents that are shown whole, and the others: those in force that state a rule or name anything here; where
+    there are none, all in force. None where they cost more than `most` together."""
     knowledge = objects.knowledge
     documents: dict[str, list[Section]] = {}
     for section in knowledge.sections:
@@ -187,10 +187,10 @@ def whole_documents(objects: StateObjects, most: int) -> tuple[tuple[Passage, ..
     governing = {rule.section for rule in knowledge.rules} | set(knowledge.mentions)
     in_force = [name for name in every if not found[name].status]
     telling = [name for name in in_force if any(each.reference in governing for each in documents.get(name, ()))]
-    for kept in (every, in_force, telling):
-        if sum(lines_cost(passage_lines(found[name])) for name in kept) <= most:
-            return tuple(found[name] for name in kept), tuple(found[name] for name in every if name not in kept)
-    return (), tuple(found[name] for name in every)
+    kept = telling or in_force
+    if sum(lines_cost(passage_lines(found[name])) for name in kept) > most:
+        kept = []
+    return tuple(found[name] for name in kept), tuple(found[name] for name in every if name not in kept)
 
 
 def rule_passages(rules: Iterable[Rule], objects: StateObjects, *, whole: bool) -> list[Passage]:
