@@ -15,7 +15,8 @@ that whoever answers learns nothing.
 --report prints one table for several runs, with right by stated confidence and by requests, and each run against the
 first run of core mode over the same questions. Tokens are those the endpoint reports; *sent before* are those that
 stood, letter for letter, at the beginning of an earlier request of the run (tools, then messages), which a provider's
-cache would hold, or what the provider says that it read from its cache.
+cache would hold, or what the provider says that it read from its cache. Each run is counted for itself, as if nobody
+had asked before it, and all runs of a mode together, as if one cache served them all.
 """
 
 from __future__ import annotations
@@ -241,12 +242,31 @@ def report(runs: Sequence[tuple[Path, list[Judged]]]) -> None:
         print(f"{folder.name}: {summary(rows)}")
         if core and rows and rows[0].asked.mode != "core":
             print(f"{folder.name} against core: {against(rows, core)}")
+    one_cache(runs)
     everything = [row for _, rows in runs for row in rows]
     for low, high in CONFIDENCES:
         those = [row for row in everything if low <= row.asked.confidence < high]
         if those:
             right = sum(row.right for row in those)
             print(f"stated confidence {low:.1f} to {min(high, 1.0):.1f}: {right} of {len(those)} right")
+
+
+def one_cache(runs: Sequence[tuple[Path, list[Judged]]]) -> None:
+    """The runs of each mode one after another, as a provider sees them: its cache holds what an earlier run sent."""
+    new: dict[str, float] = {}
+    for mode in sorted({rows[0].asked.mode for _, rows in runs if rows}):
+        those = [(folder, rows) for folder, rows in runs if rows and rows[0].asked.mode == mode]
+        requests = [text for folder, _ in those for text in kept_requests(folder)]
+        tokens = sum(row.asked.tokens for _, rows in those for row in rows)
+        questions = sum(len(rows) for _, rows in those)
+        before = sent_before(requests, 0)
+        new[mode] = (tokens - before) / questions
+        print(
+            f"all runs of {mode} mode with one cache: {questions} questions, tokens {tokens:,}, of these {before:,} "
+            f"sent before; new {new[mode]:,.0f} a question"
+        )
+    if len(new) == 2 and new["core"]:
+        print(f"new tokens a question against core, each mode with one cache: {new['learned'] / new['core']:.2f}")
 
 
 def summary(rows: Sequence[Judged]) -> str:
