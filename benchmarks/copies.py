@@ -16,7 +16,7 @@ from pathlib import Path
 
 from coset.environment.configuration import load_environment
 from coset.state import EvidenceState
-from coset.state.tables import names_of_columns
+from coset.state.read_model import ReadModel
 
 Place = tuple[str, ...]
 
@@ -30,7 +30,7 @@ def place_of(name: str, only: Collection[Place] = ()) -> Place:
 def only_schemas(state: EvidenceState) -> set[Place]:
     """The sources that have a single schema, with it: a list of truths may leave it out."""
     schemas: dict[str, set[str]] = {}
-    for reference in dict.fromkeys(table for table, _ in names_of_columns(state)):
+    for reference in ReadModel(state).tables:
         source, *rest = reference.lower().split("/")
         schemas.setdefault(source, set()).add(rest[0] if len(rest) > 1 else "")
     return {(source, next(iter(found))) for source, found in schemas.items() if len(found) == 1}

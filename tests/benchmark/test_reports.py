@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import random
 import re
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -248,6 +251,27 @@ def test_every_bench_is_listed():
     reporting = {path.stem for path in scripts.glob("*.py") if "import report\n" in path.read_text()}
     listed = {bench.name for bench in benches() if bench.where == "checkout"}
     assert reporting == listed, "every script that measures is listed, and every listed one prints the shared form"
+
+
+def test_benchmarks_import_what_the_package_has():
+    """They are scripts, which nothing else loads: a name that is renamed in the package would be missed here alone."""
+    missing = []
+    for script in sorted((Path(__file__).parents[2] / "benchmarks").rglob("*.py")):
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("coset"):
+                continue
+            try:
+                module = importlib.import_module(node.module)
+            except ModuleNotFoundError as error:
+                assert not (error.name or "").startswith("coset"), f"{script.name}: {error}"
+                continue  # What training needs is not installed everywhere.
+            missing += [
+                f"{script.name}: {node.module}.{each.name}"
+                for each in node.names
+                if not hasattr(module, each.name)
+                and not (hasattr(module, "__path__") and find_spec(f"{node.module}.{each.name}"))
+            ]
+    assert not missing
 
 
 def test_a_page_in_the_dark_changes_the_tones_of_its_pictures_and_no_colour(tmp_path: Path):
