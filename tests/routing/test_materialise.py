@@ -14,7 +14,7 @@ from coset.errors import CosetError, UserError
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.request import Anchor
 from coset.routing.views.budgets import cost
-from coset.routing.views.builder import materialise
+from coset.routing.views.materialise import materialise
 from coset.routing.views.text import view_text
 from coset.routing.views.view import view_json
 from coset.state import EvidenceState

@@ -18,9 +18,9 @@ from coset.routing.objects.knowledge import CodeList, CodeSet
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.request import Anchor
 from coset.routing.views.budgets import cost
-from coset.routing.views.builder import materialise
 from coset.routing.views.choice import ChoiceSettings, choose
 from coset.routing.views.details import Width, view_column
+from coset.routing.views.materialise import materialise
 from coset.routing.views.text import cleaning_text, column_line, role_text, view_text
 from coset.routing.views.view import Cleaning, Role, ViewColumn
 from coset.state import EvidenceState

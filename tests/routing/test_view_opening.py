@@ -5,7 +5,7 @@ from __future__ import annotations
 from view_company import GivenScores, inventory, no_demand, objects
 
 from coset.routing.views.budgets import Budget, cost
-from coset.routing.views.builder import materialise, opened
+from coset.routing.views.materialise import materialise, opened
 from coset.routing.views.text import details_text, prefix_text, view_text
 from coset.routing.views.view import EvidenceView
 

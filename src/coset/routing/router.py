@@ -27,7 +27,7 @@ from coset.routing.ranking.index import RoutingIndex, Vectors, load_index
 from coset.routing.ranking.model import RoutingModel, load_routing_model
 from coset.routing.ranking.query_model import encode_question
 from coset.routing.request import Anchor, Demand
-from coset.routing.search.blending import Context, Pairs, Written, blended, trusted, written_scores
+from coset.routing.search.blending import Context, Pairs, Written, blended, standing_scores, trusted, written_scores
 from coset.routing.search.coverage import Vocabulary, role_words, without_chance
 from coset.routing.search.languages import gloss
 from coset.routing.search.lexical import LexicalIndex
@@ -35,9 +35,10 @@ from coset.routing.search.questions import needed_anchors
 from coset.routing.search.recover import sections_of
 from coset.routing.search.words import stems_of
 from coset.routing.views.budgets import DETAILS, OPENED, Budget
-from coset.routing.views.builder import in_order_of_score, opened, view_of
+from coset.routing.views.builder import in_order_of_score
 from coset.routing.views.choice import ChoiceSettings, Selection, choose
 from coset.routing.views.explanation import Explanation
+from coset.routing.views.materialise import opened, view_of
 from coset.routing.views.view import EvidenceView
 from coset.session.query_session import QuerySession
 from coset.state.evidence_state import corrections_in_force
@@ -47,6 +48,7 @@ SCORED = 400
 """So many columns, the strongest, are handed on with their scores."""
 ORDERED = 400
 EXPLAINED = 20
+STANDING = 60
 SURE_TRUST = 0.6
 """From this trust in names on, the ranker's probabilities are taken as they are."""
 HOLDING = 1.5
@@ -168,7 +170,7 @@ class Router:
 
     def _view(self, request: _Request, budget: Budget) -> EvidenceView:
         description = self.environment.description or ""
-        return view_of(request.selection, request.anchors, self.objects, budget, description)
+        return view_of(request.selection, request.anchors, self.objects, budget, description, self.standing)
 
     def _read(self) -> None:
         """The environment's facts and indexes, from the state."""
@@ -181,6 +183,7 @@ class Router:
             self.anchors = AnchorIndex.load(state)
             self.lexical = LexicalIndex(state, self.objects, self.index.tables)
         self.context = self._context()
+        self.standing = self._standing()
         self.trust = trusted(self.index.trust, len(self.lexical.main))
         roles = role_words(self.inventory, self.objects.played)
         self.vocabulary = Vocabulary(self.index, self.model.encoder, roles)
@@ -311,6 +314,12 @@ class Router:
             Pairs.of(_among_originals(refers, knowledge, self.index.tables)),
             Pairs.of(_among_originals(decodes, knowledge, self.index.tables)),
         )
+
+    def _standing(self) -> tuple[str, ...]:
+        """Originals in use, those first that matter most whatever is asked."""
+        order = np.argsort(-standing_scores(self.context), kind="stable")
+        usable = self.context.originals & ~self.context.out_of_use
+        return tuple(self.index.tables[number] for number in order if usable[number])[:STANDING]
 
     def _strongest_demand(self, demand: Demand) -> tuple[tuple[str, str, float], ...]:
         found = [

@@ -24,7 +24,7 @@ from coset.environment.configuration import Environment
 from coset.environment.corrections import load_corrections
 from coset.errors import CosetError
 from coset.routing.search.questions import similar_questions
-from coset.routing.views.builder import opened
+from coset.routing.views.materialise import opened
 from coset.routing.views.text import BY_RECOVER, column_line, details_text, is_bare, prefix_text, view_text
 from coset.routing.views.view import EvidenceView, LeftOut, ViewColumn, ViewRule, ViewTable
 
@@ -318,6 +318,9 @@ def cited_part(view: EvidenceView, cited: frozenset[str]) -> EvidenceView:
         directory=(),
         listed=0,
         unlisted="",
+        main=(),
+        main_relations=(),
+        likely_main=(),
         anchors=tuple(anchor for anchor in view.anchors if anchor.reference in shown),
         left_out=LeftOut(),
     )

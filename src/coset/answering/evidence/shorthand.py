@@ -134,12 +134,23 @@ class Shorthand:
 
 
 def shortened(view: EvidenceView, shorthand: Shorthand) -> EvidenceView:
-    """The view with names for its long expressions; what they stand for is added to the shorthand."""
-    stored = [column.expression for table in view.tables for column in table.columns if column.kind == "column"]
-    shorthand.taken |= frozenset(map(_bare, stored))
+    """The view with names for its long expressions; what they stand for is added to the shorthand. Main tables come
+    first, so that their names are the same whatever is asked."""
+    shorthand.taken |= _stored(view.main)
+    main = tuple(_table(table, shorthand) for table in view.main)
+    main_relations = tuple(_relation(relation, shorthand) for relation in view.main_relations)
+    shorthand.taken |= _stored(view.tables)
     tables = tuple(_table(table, shorthand) for table in view.tables)
     relations = tuple(_relation(relation, shorthand) for relation in view.relations)
-    return dataclasses.replace(view, tables=tables, relations=relations, shorthands=())
+    return dataclasses.replace(
+        view, tables=tables, relations=relations, shorthands=(), main=main, main_relations=main_relations,
+        main_shorthands=(),
+    )  # fmt: skip
+
+
+def _stored(tables: Sequence[ViewTable]) -> frozenset[str]:
+    """The names of their columns."""
+    return frozenset(_bare(each.expression) for table in tables for each in table.columns if each.kind == "column")
 
 
 def _table(table: ViewTable, shorthand: Shorthand) -> ViewTable:

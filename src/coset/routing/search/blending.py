@@ -9,7 +9,7 @@ are fused, not scores: those of one are no measure for the other. How the weight
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,6 +158,13 @@ def written_scores(found: Written, context: Context) -> Numbers:
     )
     last = float(scores.min(initial=0.0)) - 1.0
     return np.where(there, scores, last).astype(np.float64)
+
+
+def standing_scores(context: Context) -> Numbers:
+    """How much each table matters whatever is asked: what people wrote, what was copied, and what refers to it."""
+    nothing = np.zeros(len(context.originals), dtype=np.float32)
+    scores = written_scores(Written(*[nothing] * len(fields(Written))), context)
+    return np.where(context.out_of_use, float(scores.min(initial=0.0)), scores)
 
 
 def blended(

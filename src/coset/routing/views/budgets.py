@@ -1,8 +1,9 @@
 """Tokens: what a text costs by one fixed rule, and how many each part of a view may cost by default.
 
-A view has two floors. The prefix (documents, directory) is the same for every question, so that prompt caches hold it
-and it is paid for once; the details are made for one question. Each has a budget of its own; every surface takes its
-defaults from here (how they were chosen: docs/routing_view.md). The rule for texts gives the same number on every
+A view has two floors. The prefix (documents, main tables, directory) is the same for every question, so that prompt
+caches hold it and it is paid for once; the details are made for one question. Each has a budget of its own, but the
+main tables take theirs from that of the details, of which they are the part that no question changes. Every surface
+takes its defaults from here (how they were chosen: docs/routing_view.md). The rule for texts gives the same number on every
 machine and for every model, and costs of lines add up.
 """
 
@@ -43,6 +44,8 @@ DOCUMENTS = 6_000
 OPENED = 3_000
 """For the details of references that a reader opens afterwards."""
 RECOVERED = 2_000
+MAIN_SHARE, LEAST_WITH_MAIN = 0.45, 2_000
+"""The share of the details that tells of tables that matter whatever is asked, where there is room for so much."""
 PREFIX_SHARE = 2
 """Directory and documents take at most so many times the details' budget each: who asks for little gets little."""
 
@@ -55,11 +58,14 @@ class Budget:
     directory: int = DIRECTORY
     documents: int = DOCUMENTS
     codes: int = CODES
+    main: int = int(MAIN_SHARE * DETAILS)
+    """Of the details."""
 
     @classmethod
     def of(cls, details: int = DETAILS, *, directory: bool = True) -> Budget:
         """The budget of a view with so many tokens of details; without a directory all of it is for the details."""
         if not directory:
-            return cls(details, 0, 0, 0)
+            return cls(details, 0, 0, 0, 0)
         most = PREFIX_SHARE * details
-        return cls(details, min(DIRECTORY, most), min(DOCUMENTS, most), min(CODES, most // 6))
+        main = int(MAIN_SHARE * details) if details >= LEAST_WITH_MAIN else 0
+        return cls(details, min(DIRECTORY, most), min(DOCUMENTS, most), min(CODES, most // 6), main)

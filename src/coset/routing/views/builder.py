@@ -15,20 +15,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from coset.errors import UserError
-from coset.identities.inventory import Inventory
 from coset.routing.objects.facts import RelationFacts
 from coset.routing.objects.objects_of_state import StateObjects
-from coset.routing.request import Anchor, Demand, Ranked
-from coset.routing.views.budgets import Budget, cost, lines_cost
-from coset.routing.views.choice import ChoiceSettings, Pick, Selection, choose
+from coset.routing.request import Anchor
+from coset.routing.views.budgets import cost, lines_cost
+from coset.routing.views.choice import Pick, Selection
 from coset.routing.views.details import Depth, Width
-from coset.routing.views.directory import Prefix, directory_entries, prefix_of, rule_passages, section_passage
+from coset.routing.views.directory import Prefix, directory_entries, rule_passages, section_passage
 from coset.routing.views.join_plan import JoinPlan, best_link, connected_parts, join_plan, not_implied
 from coset.routing.views.offers import Offers
-from coset.routing.views.parts import ViewParts
+from coset.routing.views.parts import MainTables, ViewParts
 from coset.routing.views.text import (
     ANCHORS,
     LIKELY,
+    MAIN,
     alike,
     anchor_line,
     anchor_place,
@@ -36,6 +36,8 @@ from coset.routing.views.text import (
     details_lines,
     directory_lines,
     left_out_lines,
+    likely_line,
+    main_lines,
     passage_lines,
     prefix_lines,
     source_lines,
@@ -50,6 +52,9 @@ TABLE_ROOM = 240
 """A table needs about so many tokens to be told of, with its join: more tables by name alone would help nobody."""
 WIDE = 0.2
 """Of a table whose column names take more than this share of the budget the first ones come with it."""
+MAIN_TABLES, MAIN_JOINS, SURE_JOIN = 0.6, 0.75, 0.5
+"""The shares of their budget up to which main tables by name, then joins between them, may fill it, and how sure these
+are; the rest is for facts."""
 RULES_SHARE = 0.25
 NEXT_BEST = 5
 """So many of the strongest that fell out are named, where the budget is not small."""
@@ -62,69 +67,6 @@ SURE_MEMBER, MOST_MEMBERS = 0.6, 10
 MOST_COUNTS = {
     "tables": 99_999, "columns": 999_999, "paths and facets": 999_999, "joins between shown tables": 999, "anchors": 40,
 }  # fmt: skip
-
-
-def materialise(
-    demand: Demand,
-    anchors: Sequence[Anchor],
-    scores: Ranked,
-    objects: StateObjects,
-    inventory: Inventory,
-    budget: Budget | int,
-    settings: ChoiceSettings | None = None,
-) -> EvidenceView:
-    """V_B(D, q). A number of tokens is the budget of a view without a prefix. Raises `UserError` with the least budget
-    when not even one object fits."""
-    ordered = in_order_of_score(anchors)
-    selection = choose(demand, ordered, scores, objects, inventory, settings or ChoiceSettings())
-    return view_of(selection, ordered, objects, budget)
-
-
-def view_of(
-    selection: Selection,
-    anchors: Sequence[Anchor],
-    objects: StateObjects,
-    budget: Budget | int,
-    description: str = "",
-) -> EvidenceView:
-    """The view of what was selected."""
-    parts = budget if isinstance(budget, Budget) else Budget.of(budget, directory=False)
-    builder = ViewBuilder.begin(selection, anchors, objects, parts, description)
-    return builder.build() if selection.matched else builder.without_match()
-
-
-def opened(
-    references: Sequence[str],
-    objects: StateObjects,
-    budget: int,
-    beside: EvidenceView | None = None,
-    unknown: tuple[str, ...] = (),
-    sections: tuple[str, ...] = (),
-) -> EvidenceView:
-    """The details of these tables alone, in their order while the budget lasts: all columns, values, codes, cleaning,
-    and the joins between them and with the tables of the view they are opened `beside`. A column stands for its
-    table."""
-    tables = list(dict.fromkeys(table for each in references if (table := objects.table_of(each)) is not None))
-    objects.load(tables)
-    wanted = set(references)
-    picks = tuple(
-        Pick(column, 1.0 if column.reference in wanted else 0.5, ("context",))
-        for table in tables
-        for column in objects.columns(table)
-        if column.kind == "column"
-    )
-    selection = Selection(
-        bool(tables or sections), rest=picks, tables=dict.fromkeys(tables, 1.0), order=tuple(tables),
-        passages=sections, unfound=unknown,
-    )  # fmt: skip
-    builder = ViewBuilder.begin(selection, (), objects, Budget.of(budget, directory=False))
-    if not selection.matched:
-        return builder.without_match()
-    shown = [table.reference for table in beside.tables] if beside else []
-    if beside:
-        builder.told = frozenset(passage.reference for passage in beside.passages)
-        builder.told |= {f"{source}#description" for source, _ in beside.descriptions}
-    return builder.build_opened(shown)
 
 
 def in_order_of_score(anchors: Sequence[Anchor]) -> list[Anchor]:
@@ -143,6 +85,8 @@ class ViewBuilder:
     parts: ViewParts
     shown_anchors: list[Anchor] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
+    asked: int = 0
+    """The budget that was asked for: with what main tables take of it."""
     rules: tuple[ViewRule, ...] = ()
     sources: tuple[tuple[str, str, int], ...] = ()
     unfound: tuple[str, ...] = ()
@@ -158,23 +102,26 @@ class ViewBuilder:
         selection: Selection,
         anchors: Sequence[Anchor],
         objects: StateObjects,
-        budget: Budget,
-        description: str = "",
+        details: int,
+        prefix: Prefix,
     ) -> ViewBuilder:
+        """A view of so many tokens of details, those of the main tables among them."""
         objects.forget_lines()
-        details = budget.details
         width = Width(values=max(120, min(1_200, details // 8)), description=max(100, min(600, details // 12)))
         # In a small view a table shows what is wanted of it; in others every column, at least by name.
         widest = int(details * WIDE) if details >= SMALL else 0
-        prefix = prefix_of(objects, budget, description)
         parts = ViewParts(
-            objects, width, _anchored(anchors), _members(anchors, objects), widest=widest, code_sets=prefix.code_sets
-        )
+            objects, width, _anchored(anchors), _members(anchors, objects), widest=widest, code_sets=prefix.code_sets,
+            main=prefix.main,
+        )  # fmt: skip
         # In a small view the line would take the place of what it is about.
         unfound = selection.unfound if details >= TELLS_UNFOUND or not selection.matched else ()
         told = {passage.reference for passage in prefix.passages}
         told |= {f"{source}#description" for source, _ in prefix.descriptions}
-        return cls(selection, anchors, objects, details, prefix, parts, unfound=unfound, told=frozenset(told))
+        own = details - prefix.main.cost
+        return cls(
+            selection, anchors, objects, own, prefix, parts, asked=details, unfound=unfound, told=frozenset(told)
+        )  # fmt: skip
 
     def build(self) -> EvidenceView:
         if self.budget < (least := self._least()):
@@ -182,6 +129,7 @@ class ViewBuilder:
                 f"a budget of {self.budget} tokens holds not even one object: this question needs at least {least}"
             )
         self.parts.spent = self._scaffold()
+        self.parts.begin_with_main(self.selection.tables)
         if not self.prefix.sources:
             self._take_sources()
         self._cover()
@@ -217,6 +165,29 @@ class ViewBuilder:
         Offers(self).take()
         return self._within_budget()
 
+    def build_main(self, budget: int) -> MainTables:
+        """The selected tables as the prefix tells of them: their columns by name, how they join, and what decides."""
+        self.budget = budget
+        parts = self.parts
+        parts.spent = lines_cost([MAIN])
+        limit = int(budget * MAIN_TABLES)
+        for table in self.selection.order:
+            if self.fits(parts.table_cost(table), limit):
+                parts.take_table(table, self.selection.tables[table])
+        limit = int(budget * MAIN_JOINS)
+        for relation in self.joins_between():
+            if relation.confidence >= SURE_JOIN and self.fits(parts.join_cost(relation, in_plan=False), limit):
+                parts.take_join(relation, in_plan=False)
+        Offers(self).tell()
+        tables, relations = parts.view_tables(), parts.view_relations()
+        shorthands = parts.view_shorthands(tables, relations)
+        return MainTables(
+            tables, relations, shorthands, parts.columns,
+            {column.reference: column for table in tables for column in table.columns},
+            {relation.reference: relation for relation in parts.others}, frozenset(parts.tables),
+            lines_cost(main_lines(tables, relations, shorthands)),
+        )  # fmt: skip
+
     # What may be taken
 
     @property
@@ -225,7 +196,13 @@ class ViewBuilder:
         return max(2, self.budget // TABLE_ROOM)
 
     def has_room_for(self, table: str, more: int = 0) -> bool:
-        return table in self.parts.tables or len(self.parts.tables) < self.most_tables + more
+        return table in self.parts.tables or len(self.parts.own_tables) < self.most_tables + more
+
+    @property
+    def likely_main(self) -> tuple[str, ...]:
+        """The main tables that the question likely needs, the likeliest first."""
+        main = self.parts.main.references
+        return tuple(table for table in self.selection.order[: self.most_tables] if table in main)
 
     def is_left_behind(self, reference: str) -> bool:
         """Whether it lies in a copy, a leftover or an outdated list that is not shown: no question should find it
@@ -274,7 +251,7 @@ class ViewBuilder:
             if relation.left_table in chosen and relation.right_table in chosen and relation.kind != "table_name"
         }
         ordered = sorted(found.values(), key=lambda relation: (-relation.confidence, relation.reference))
-        return not_implied(ordered, self.parts.planned)
+        return not_implied(ordered, self.parts.known_joins)
 
     def links(self, table: str) -> list[RelationFacts]:
         """How a table that is not taken yet would join with those that are: one join for each connected part."""
@@ -282,7 +259,7 @@ class ViewBuilder:
             return []
         found = [
             best_link(table, part, self.objects.relations_of)
-            for part in connected_parts(self.parts.tables, self.parts.planned)
+            for part in connected_parts(self.parts.tables, self.parts.known_joins)
         ]
         return [link for link in found if link is not None]
 
@@ -291,7 +268,8 @@ class ViewBuilder:
     def _cover(self) -> None:
         """Every wanted column by name, the most wanted first; a facet or path with its expression."""
         limit = int(self.budget * COVERING)
-        tables, likeliest = self.parts.tables, set(self.selection.order[: self.most_tables])
+        tables, main = self.parts.tables, self.parts.main.references
+        likeliest = {*main, *[table for table in self.selection.order if table not in main][: self.most_tables]}
         for number, pick in enumerate(self.selection.picks):
             if number == 0 or (pick.column.table in likeliest and self.has_room_for(pick.column.table)):
                 self.take(pick, "name", self.budget if number == 0 else limit)
@@ -302,7 +280,7 @@ class ViewBuilder:
 
     def _connect(self) -> None:
         """The plan that joins the tables taken so far, with its keys and the tables that only connect."""
-        tables = self.parts.tables
+        tables = {table: self.parts.tables[table] for table in (*self.parts.own_tables, *self.likely_main)}
         self.plan = join_plan(sorted(tables, key=lambda table: (-tables[table], table)), self.objects.relations_of)
         self.objects.load(self.plan.connecting)
         limit = int(self.budget * CONNECTING)
@@ -355,7 +333,8 @@ class ViewBuilder:
         if self.budget < SMALL:
             return
         limit = int(self.budget * WIDENING)
-        for table in self.selection.order[: 2 * self.most_tables]:
+        main = self.parts.main.references
+        for table in [each for each in self.selection.order if each not in main][: 2 * self.most_tables]:
             links = self.links(table)
             if table in self.parts.tables or not self.has_room_for(table):
                 continue
@@ -373,7 +352,7 @@ class ViewBuilder:
         prefix = self.prefix
         view = EvidenceView(
             environment=self.objects.digest,
-            budget=self.budget,
+            budget=self.asked,
             cost=0,
             matched=True,
             tables=tables,
@@ -395,6 +374,10 @@ class ViewBuilder:
             unlisted=prefix.unlisted,
             closed=prefix.closed,
             codes=prefix.codes,
+            main=prefix.main.tables,
+            main_relations=prefix.main.relations,
+            main_shorthands=prefix.main.shorthands,
+            likely_main=self.likely_main,
         )
         return with_cost(view, self.prefix)
 
@@ -427,8 +410,8 @@ class ViewBuilder:
                 self.unfound = ()
             elif parts.others:
                 parts.others.pop()
-            elif len(parts.columns) > 1:
-                weakest = min(parts.columns.values(), key=lambda each: (each.score, each.facts.reference))
+            elif len(own := [each for each in parts.columns.values() if each.facts.table in parts.own_tables]) > 1:
+                weakest = min(own, key=lambda each: (each.score, each.facts.reference))
                 del parts.columns[weakest.facts.reference]
             else:
                 raise UserError(f"a budget of {self.budget} tokens is too small: give at least {view.cost}")
@@ -443,7 +426,8 @@ class ViewBuilder:
     def _apart(self) -> tuple[str, ...]:
         """Chosen tables outside the largest connected part; a family that a shown column names is not apart."""
         shown = self.parts.tables
-        if len(connected_parts(shown, self.parts.planned)) <= 1:
+        main = self.parts.main.references
+        if len(connected_parts(shown, self.parts.known_joins)) <= 1:
             return ()
         if set(shown) - {table for part in self.plan.parts for table in part}:
             # Tables came in after the plan was made.
@@ -456,8 +440,11 @@ class ViewBuilder:
             for table in (relation.left_table, relation.right_table)
         }
         return tuple(
-            table for part in self.plan.parts[1:] for table in part if table in shown and table not in named
-        )  # fmt: skip
+            table
+            for part in self.plan.parts[1:]
+            for table in part
+            if table in shown and table not in named and table not in main
+        )
 
     def _left_out(self) -> LeftOut:
         parts, objects, selection = self.parts, self.objects, self.selection
@@ -466,7 +453,7 @@ class ViewBuilder:
             "tables": len(objects.tables) - len(parts.tables),
             "columns": objects.columns_in_all - columns,
             "paths and facets": objects.inner_in_all - (len(parts.columns) - columns),
-            "joins between shown tables": len(self.joins_between()) - len(parts.planned) - len(parts.others),
+            "joins between shown tables": len(self.joins_between()) - len(parts.others),
             "anchors": len(self.anchors) - len(self.shown_anchors),
         }
         fell = [
@@ -488,10 +475,12 @@ class ViewBuilder:
         if self.budget < SMALL:
             said = unfound_lines(self.unfound, ())
             return lines_cost([*header, *said, *left_out_lines(LeftOut(MOST_COUNTS))])
+        names = self.objects.tables
+        main = [likely_line([names[each].sql_name for each in self.likely_main])] if self.likely_main else []
         nearest = tuple((pick.column.reference, "no room") for pick in self.selection.rest[:NEXT_BEST])
         said = unfound_lines(self.unfound, self.selection.unread[:MOST_UNREAD])
         counted = left_out_lines(LeftOut(MOST_COUNTS, nearest))
-        return lines_cost([*header, *said, *counted, apart_line(["x" * 40] * 2)])
+        return lines_cost([*header, *main, *said, *counted, apart_line(["x" * 40] * 2)])
 
     def _take_sources(self) -> None:
         """All sources with their tables, where that takes a small part of the budget."""
@@ -507,7 +496,17 @@ class ViewBuilder:
             self,
             budget=0,
             unfound=(),
-            parts=replace(self.parts, tables={}, columns={}, spent=0, widest=0, _own={}, _bare=set(), names=set()),
+            parts=replace(
+                self.parts,
+                main=MainTables(),
+                tables={},
+                columns={},
+                spent=0,
+                widest=0,
+                _own={},
+                _bare=set(),
+                names=set(),
+            ),
         )
         if trial.selection.picks:
             pick = trial.selection.picks[0]
@@ -521,12 +520,13 @@ class ViewBuilder:
         objects, prefix = self.objects, self.prefix
         view = replace(
             nothing(),
-            environment=objects.digest, budget=self.budget, demanded=self.selection.demanded, unfound=self.unfound,
+            environment=objects.digest, budget=self.asked, demanded=self.selection.demanded, unfound=self.unfound,
             left_out=LeftOut({"tables": len(objects.tables), "columns": objects.columns_in_all}),
             sources=prefix.sources or _listed(objects), descriptions=prefix.descriptions, rules=prefix.rules,
             description=prefix.description, passages=prefix.passages, directory=prefix.directory,
             listed=len(prefix.directory), unlisted=prefix.unlisted, closed=prefix.closed,
-            codes=prefix.codes,
+            codes=prefix.codes, main=prefix.main.tables, main_relations=prefix.main.relations,
+            main_shorthands=prefix.main.shorthands,
         )  # fmt: skip
         view = with_cost(view, prefix)
         if view.cost - view.prefix_cost > self.budget and not prefix.sources:

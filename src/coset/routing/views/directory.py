@@ -1,8 +1,9 @@
 """The prefix of a view: what is the same for every question of an environment, so that prompt caches hold it.
 
-In: the facts of an environment, and how many tokens documents and directory may cost. Out: a `Prefix`: what was
-written of the environment and its sources, general rules, documents as wholes where they fit, and the directory: a
-line a table (name, what a row is, rows, copies folded in, a few columns), grouped by source. Lines get shorter before
+In: the facts of an environment, its main tables as they are told, and how many tokens documents and directory may cost.
+Out: a `Prefix`: what was written of the environment and its sources, general rules, documents as wholes where they fit,
+the main tables, and the directory: a line for each other table (name, what a row is, rows, copies folded in, a few
+columns), grouped by source. Lines get shorter before
 tables are left out; where not even names fit, those that people speak of come first and the rest is for the question
 to choose.
 """
@@ -18,6 +19,7 @@ from coset.routing.objects.knowledge import DOMAIN_OF_LIST, CodeSet, Rule, Secti
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.search.document_search import tables_out_of_use
 from coset.routing.views.budgets import Budget, lines_cost
+from coset.routing.views.parts import MainTables
 from coset.routing.views.text import CODES, codes_line, directory_lines, passage_lines, source_lines
 from coset.routing.views.view import DirectoryEntry, Passage, ViewCodes, ViewRule
 from coset.session.own_tables import LINKED
@@ -53,23 +55,15 @@ class Prefix:
     codes: tuple[ViewCodes, ...] = ()
     code_sets: Mapping[str, CodeSet] = field(default_factory=dict)
     """By column, the list among `codes` that decodes it."""
+    main: MainTables = field(default_factory=MainTables)
     counted: list[int] = field(default_factory=list, compare=False, repr=False)
     """What its lines cost, once that was counted."""
     has_documents: bool = False
     """Whether those that govern anything are shown whole."""
 
 
-def prefix_of(objects: StateObjects, budget: Budget, description: str = "") -> Prefix:
-    """The prefix of an environment. Without room for it there is none."""
-    if not budget.directory and not budget.documents:
-        return Prefix()
-    known = objects.prefixes.get((budget, description))
-    if known is None:
-        objects.prefixes[budget, description] = known = _made(objects, budget, description)
-    return known
-
-
-def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
+def prefix_of(objects: StateObjects, budget: Budget, description: str, codes: ToldCodes, main: MainTables) -> Prefix:
+    """The prefix of an environment with these main tables."""
     sources = tuple((each.name, each.kind, each.tables) for each in objects.sources.values())
     descriptions = _descriptions(objects, budget.documents // 2)
     if (linked := objects.knowledge.linked) and LINKED not in objects.sources:
@@ -90,9 +84,9 @@ def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
     )
     closed = tuple((each.reference, each.title, each.status) for each in others)
     entries, unlisted = _entries(objects)
+    entries = [entry for entry in entries if entry.reference not in main.references]
     listed, left = _shortened(entries, budget.directory, objects)
     told = ", ".join(f"{count:,} {kind}" for kind, count in unlisted.items() if count)
-    codes, code_sets = _codes(objects, budget.codes)
     room = 0
     if left:
         room = max(0, budget.directory - lines_cost(directory_lines(listed)))
@@ -107,13 +101,22 @@ def _made(objects: StateObjects, budget: Budget, description: str) -> Prefix:
         told,
         room,
         closed,
-        codes,
-        code_sets,
+        codes.codes,
+        codes.sets,
+        main,
         has_documents=has_documents,
     )
 
 
-def _codes(objects: StateObjects, most: int) -> tuple[tuple[ViewCodes, ...], dict[str, CodeSet]]:
+@dataclass(frozen=True)
+class ToldCodes:
+    """The lists that the prefix tells, and by column the one that decodes it."""
+
+    codes: tuple[ViewCodes, ...] = ()
+    sets: Mapping[str, CodeSet] = field(default_factory=dict)
+
+
+def told_codes(objects: StateObjects, most: int) -> ToldCodes:
     """The lists that decode most columns, those that documents name first, as many as there is room for."""
     named = objects.knowledge.named_by_documents
     wrong = tables_out_of_use(objects)
@@ -142,7 +145,7 @@ def _codes(objects: StateObjects, most: int) -> tuple[tuple[ViewCodes, ...], dic
             room -= price
             found.append(codes)
             by_column |= dict.fromkeys(each.columns, each)
-    return tuple(found), by_column
+    return ToldCodes(tuple(found), by_column)
 
 
 def _linked(entities: Mapping[str, Sequence[str]]) -> str:

@@ -84,13 +84,23 @@ class Offers:
         self._references()
         self._facts()
         self.builder.kept_back = self._for_names()
+        self._take_best()
+        self.builder.kept_back = 0
+        self._small_tables()
+        self._fill()
+
+    def tell(self) -> None:
+        """Take what tells most of the tables that are there."""
+        for reference in list(self.parts.columns):
+            self._deeper(reference, "short", 1.0)
+        self._descriptions()
+        self._take_best()
+
+    def _take_best(self) -> None:
         while self._waiting:
             _, name, price = heapq.heappop(self._waiting)
             if self.builder.fits(price):
                 self._actions[name]()
-        self.builder.kept_back = 0
-        self._small_tables()
-        self._fill()
 
     def _for_names(self) -> int:
         """What naming the other columns of the strong tables takes, as far as a small share of the budget goes."""
@@ -112,6 +122,8 @@ class Offers:
         """A taken column in more detail."""
         taken = self.parts.columns[reference]
         price = self.parts.take_cost(taken.facts, taken.why, depth)
+        if price <= 0 and taken.facts.table in self.parts.main.references:
+            return  # It stands in the prefix.
         least = 0.1 * min(1.0, 2 * self.parts.tables[taken.facts.table])
         told = self._telling(taken.facts)
         worth = max(taken.score, least) * max(WORTH[reason] for reason in taken.why) * share * told
@@ -256,11 +268,7 @@ class Offers:
             price = builder.anchor_cost(anchor, places)
             worth = anchor.score * (NAME_WORTH if anchor.kind in ("name", "document") else ANCHOR_WORTH)
             self._offer(f"anchor {number:04}", worth, price, partial(builder.take_anchor, anchor, places))
-        for table in list(parts.tables):
-            price = parts.description_cost(table)
-            if price > 0:
-                worth = max(parts.tables[table], 0.2) * TABLE_WORTH
-                self._offer(f"table {table}", worth, price, partial(parts.describe, table))
+        self._descriptions()
         planned = {relation.reference for relation in parts.planned}
         for relation in builder.joins_between():
             if relation.reference not in planned:
@@ -275,6 +283,14 @@ class Offers:
             price = lines_cost(passage_lines(passage))
             action = partial(builder.take_passage, passage)
             self._offer(f"passage {passage.reference}", PASSAGE_WORTH * worth, price, action)
+
+    def _descriptions(self) -> None:
+        parts = self.parts
+        for table in parts.own_tables:
+            price = parts.description_cost(table)
+            if price > 0:
+                worth = max(parts.tables[table], 0.2) * TABLE_WORTH
+                self._offer(f"table {table}", worth, price, partial(parts.describe, table))
 
     def _places(self) -> dict[str, str]:
         """How the objects that anchors name are written in SQL, whether they are taken already or will be."""
@@ -308,7 +324,7 @@ class Offers:
         """The other columns of the taken tables by name, which costs little and saves a look at the schema; then, with
         what is left of the budget, their values and how to clean them."""
         parts, builder = self.parts, self.builder
-        tables = sorted(parts.tables, key=lambda each: (-parts.tables[each], each))
+        tables = sorted(parts.own_tables, key=lambda each: (-parts.tables[each], each))
         columns = [column for table in tables for column in builder.objects.columns(table) if column.kind == "column"]
         why: list[Why] = ["context"]
         for column in columns:

@@ -15,6 +15,7 @@ from coset.routing.objects.knowledge import CodeSet
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.views.budgets import cost, lines_cost
 from coset.routing.views.details import (
+    DEPTHS,
     Depth,
     Width,
     description_text,
@@ -31,8 +32,10 @@ from coset.routing.views.text import (
     bare_text,
     column_line,
     is_bare,
+    is_more,
     join_line,
     more_line,
+    more_of_line,
     table_lines,
     why_text,
 )
@@ -51,9 +54,31 @@ class TakenColumn:
     depth: Depth
 
 
+@dataclass(frozen=True)
+class MainTables:
+    """Tables that matter whatever is asked, as the prefix tells of them."""
+
+    tables: tuple[ViewTable, ...] = ()
+    relations: tuple[ViewRelation, ...] = ()
+    shorthands: tuple[tuple[str, str], ...] = ()
+    columns: Mapping[str, TakenColumn] = field(default_factory=dict)
+    shown: Mapping[str, ViewColumn] = field(default_factory=dict)
+    """By column, what stands there."""
+    joins: Mapping[str, RelationFacts] = field(default_factory=dict)
+    """The same relations, by reference."""
+    references: frozenset[str] = frozenset()
+    cost: int = 0
+
+    @property
+    def names(self) -> set[str]:
+        """The short names that are told."""
+        return {name for name, _ in self.shorthands}
+
+
 @dataclass
 class ViewParts:
-    """The parts taken so far. `anchored` are the stored values that the question named, by column."""
+    """The parts taken so far. `anchored` are the stored values that the question named, by column. Main tables are
+    there from the beginning and cost nothing but for what the question adds to them."""
 
     objects: StateObjects
     width: Width
@@ -77,6 +102,34 @@ class ViewParts:
     _own: dict[str, dict[str, ColumnFacts]] = field(default_factory=dict)
     code_sets: Mapping[str, CodeSet] = field(default_factory=dict)
     """By column, the list in the prefix that decodes it."""
+    main: MainTables = field(default_factory=MainTables)
+    _more: set[str] = field(default_factory=set)
+    """Main tables that the question adds something to."""
+
+    def begin_with_main(self, scores: Mapping[str, float]) -> None:
+        """Take the main tables as they stand in the prefix; where the question names a value that does not stand
+        there, with it."""
+        for table in self.main.tables:
+            self.tables[table.reference] = scores.get(table.reference, 0.0)
+        for reference, taken in self.main.columns.items():
+            self.columns[reference] = replace(taken, why=list(taken.why))
+        self.names |= self.main.names
+        for reference in self.anchored:
+            known = self.columns.get(reference)
+            if known is not None and not self._stands(known.facts, known.depth):
+                self.spent += self._more_cost(known.facts, known.depth)
+                self._more.add(known.facts.table)
+                self.spent += self.column_cost(known.facts, known.why, known.depth)
+
+    @property
+    def own_tables(self) -> list[str]:
+        """Those that were taken for the question."""
+        return [table for table in self.tables if table not in self.main.references]
+
+    @property
+    def known_joins(self) -> list[RelationFacts]:
+        """The joins of the plan and those between main tables."""
+        return [*self.main.joins.values(), *self.planned]
 
     # What things cost
 
@@ -107,6 +160,8 @@ class ViewParts:
 
     def column_cost(self, column: ColumnFacts, why: Sequence[Why], depth: Depth) -> int:
         """Of a column's line; by name only, of its place among the table's other names."""
+        if column.table in self.main.references and self._stands(column, depth):
+            return 0
         key = self._key(column, depth)
         known = self.objects.costs.get(key)
         if known is None:
@@ -115,6 +170,21 @@ class ViewParts:
             self.objects.costs[key] = known
             self.objects.names_used[key] = self._names_in([each.short for each in shown.cleaning])
         return known if depth == "name" and column.kind == "column" else known + why_cost(tuple(why))
+
+    def _stands(self, column: ColumnFacts, depth: Depth) -> bool:
+        """Whether the prefix says as much of a column."""
+        known = self.main.columns.get(column.reference)
+        if known is None or DEPTHS.index(known.depth) < DEPTHS.index(depth):
+            return False
+        if known.depth != depth or column.reference not in self.anchored:
+            return True
+        return not is_more(self.view_column(column, 0.0, (), depth), self.main.shown.get(column.reference))
+
+    def _more_cost(self, column: ColumnFacts, depth: Depth) -> int:
+        """Of the line that names a main table, where this is the first that the question adds to it."""
+        if column.table not in self.main.references or column.table in self._more or self._stands(column, depth):
+            return 0
+        return lines_cost([more_of_line(self.objects.tables[column.table].sql_name)])
 
     def _key(self, column: ColumnFacts, depth: Depth) -> tuple[object, ...]:
         anchored = self.anchored.get(column.reference)
@@ -138,7 +208,7 @@ class ViewParts:
     def take_cost(self, column: ColumnFacts, why: Sequence[Why], depth: Depth) -> int:
         """What taking a column adds, with its table where that is new, less what it costs already."""
         added = self.column_cost(column, self.reasons(column.reference, why), depth)
-        added += self._names_cost(self._new_names(column, depth))
+        added += self._names_cost(self._new_names(column, depth)) + self._more_cost(column, depth)
         known = self.columns.get(column.reference)
         if column.table not in self.tables:
             own = self._coming_with(column.table)
@@ -146,7 +216,7 @@ class ViewParts:
             if column.reference in own:
                 return added - self.column_cost(column, (), "name")
             return added + (ALSO if depth == "name" and not own else 0)
-        if depth == "name" and column.table not in self._bare:
+        if depth == "name" and column.table not in self._bare and added:
             added += ALSO
         return added - self.column_cost(known.facts, known.why, known.depth) if known else added
 
@@ -162,6 +232,8 @@ class ViewParts:
 
     def plan_cost(self, relation: RelationFacts) -> int:
         """Of a join of the plan, with the keys and tables that it needs and that are not there."""
+        if relation.reference in self.main.joins:
+            return 0
         ends = {relation.left_table, relation.right_table}
         total = self.join_cost(relation, in_plan=True)
         total += sum(self.table_cost(table) for table in ends if table not in self.tables)
@@ -177,6 +249,8 @@ class ViewParts:
 
     def take_plan(self, relation: RelationFacts) -> None:
         """Take a join of the plan, with its keys and its tables."""
+        if relation.reference in self.main.joins:
+            return
         for table in (relation.left_table, relation.right_table):
             self.take_table(table, 0.0)
         for key in self.key_columns(relation):
@@ -196,10 +270,15 @@ class ViewParts:
 
     def take_column(self, column: ColumnFacts, score: float, why: Sequence[Why], depth: Depth, table: float) -> None:
         """Take a column, or take it deeper, or for one more reason."""
+        standing = self.main.columns.get(column.reference)
+        if standing is not None:
+            depth = max(depth, standing.depth, key=DEPTHS.index)
         self.take_table(column.table, table)
         self.spent += self.take_cost(column, why, depth)
+        if self._more_cost(column, depth):
+            self._more.add(column.table)
         self.names.update(self._new_names(column, depth))
-        if depth == "name":
+        if depth == "name" and self.column_cost(column, (), depth):
             self._bare.add(column.table)
         reasons = self.reasons(column.reference, why)
         self.columns[column.reference] = TakenColumn(column, score, list(reasons), depth)
@@ -281,7 +360,8 @@ class ViewParts:
         planned = [self.relation(relation, names, in_plan=True) for relation in in_order(self.planned, strongest)]
         told = {relation.reference for relation in self.planned}
         others = {each.reference: each for each in self.others if each.reference not in told}
-        return (*planned, *(self.relation(others[each], names, in_plan=False) for each in sorted(others)))
+        found = (*planned, *(self.relation(others[each], names, in_plan=False) for each in sorted(others)))
+        return (*self.main.relations, *found)
 
     def table(self, reference: str, columns: tuple[ViewColumn, ...], *, described: bool) -> ViewTable:
         facts = self.objects.tables[reference]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from coset.routing.objects.data_as_text import literal, one_line, percent, runnable
 from coset.routing.request import Anchor
@@ -148,20 +149,41 @@ def prefix_lines(view: EvidenceView) -> list[str]:
         lines += [CLOSED, *(f"  {one_line(name, 200)}{_in_brackets(status)}" for name, _, status in view.closed)]
     if view.codes:
         lines += [CODES, *map(codes_line, view.codes)]
+    lines += main_lines(view.main, view.main_relations, view.main_shorthands)
     if view.listed or (view.unlisted and not view.directory):
-        lines += directory_lines(view.directory[: view.listed], view.unlisted)
+        heading = OTHERS if view.main else DIRECTORY
+        lines += directory_lines(view.directory[: view.listed], view.unlisted, heading)
     return lines
+
+
+def main_lines(
+    tables: Sequence[ViewTable], relations: Sequence[ViewRelation], shorthands: Sequence[tuple[str, str]]
+) -> list[str]:
+    """The tables that matter whatever is asked, and how they join."""
+    if not tables:
+        return []
+    lines = [MAIN, *(line for _, line in shorthands)]
+    for table in tables:
+        lines += [*table_lines(table), *column_lines(table)]
+    return [*lines, *join_lines(relations)]
 
 
 def details_lines(view: EvidenceView, more: str = BY_RECOVER) -> list[str]:
     if not view.matched:
         return [NOTHING, *unfound_lines(view.unfound, ())]
-    lines = [line for _, line in view.shorthands]
+    told = {name for name, _ in view.main_shorthands}
+    lines = [line for name, line in view.shorthands if name not in told]
     names = {table.reference: table.sql_name for table in view.tables}
+    if view.likely_main:
+        lines.append(likely_line([names[reference] for reference in view.likely_main]))
+    main = {table.reference: table for table in view.main}
     for table in view.tables:
-        lines += table_lines(table)
-        lines += column_lines(table)
-    lines += join_lines(view.relations)
+        if table.reference in main:
+            lines += more_lines(table, main[table.reference])
+        else:
+            lines += [*table_lines(table), *column_lines(table)]
+    joined = {relation.reference for relation in view.main_relations}
+    lines += join_lines([relation for relation in view.relations if relation.reference not in joined])
     if view.apart:
         lines.append(apart_line([names.get(reference, reference) for reference in view.apart]))
     for passage in view.passages:
@@ -179,6 +201,9 @@ JOINS = "JOINS, of which a query takes those that it needs (matched rows left/ri
 SURE = 0.9
 DIRECTORY = "DIRECTORY of tables by source: name | what a row is | rows, +copies not listed | some columns"
 LIKELY = "FURTHER TABLES that may matter"
+OTHERS = f"{DIRECTORY.replace('tables', 'the other tables', 1)}"
+MAIN = "MAIN TABLES, which matter for many questions"
+MORE_OF = "MORE OF"
 CLOSED = "OTHER DOCUMENTS, not shown"
 OF_LIST = "of "
 CODES = "CODES that columns below name, by the lists that are valid"
@@ -284,6 +309,27 @@ def column_lines(table: ViewTable) -> list[str]:
     if table.left_out:
         lines.append(more_line(table.left_out))
     return lines
+
+
+def more_lines(table: ViewTable, main: ViewTable) -> list[str]:
+    """What the question adds to a main table."""
+    known = {column.reference: column for column in main.columns}
+    more = [column for column in table.columns if is_more(column, known.get(column.reference))]
+    lines = column_lines(replace(table, columns=tuple(more), left_out=0))
+    return [more_of_line(table.sql_name), *lines] if lines else []
+
+
+def is_more(column: ViewColumn, known: ViewColumn | None) -> bool:
+    """Whether a column says more than what stands in the prefix."""
+    return known is None or replace(column, why=known.why, score=known.score) != known
+
+
+def more_of_line(sql_name: str) -> str:
+    return f"{MORE_OF} {runnable(sql_name)}"
+
+
+def likely_line(names: Sequence[str]) -> str:
+    return f"LIKELY of the main tables: {', '.join(map(runnable, names))}"
 
 
 def more_line(left_out: int) -> str:

@@ -7,7 +7,7 @@ reader must be able to write the final SQL from a view alone. Every object keeps
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from coset.routing.request import Anchor
@@ -178,8 +178,8 @@ class LeftOut:
 @dataclass(frozen=True)
 class EvidenceView:
     """V_B(D, q), on two floors: a prefix that is the same for every question of an environment (sources, general rules,
-    whole documents, directory), and the details of the tables that this question likely needs. `cost` is what its text
-    costs, in tokens; the prefix has `prefix_cost` of it, and the rest never exceeds `budget`."""
+    whole documents, main tables, directory), and the details of the tables that this question likely needs. `cost` is
+    what its text costs, in tokens; the prefix has `prefix_cost` of it, and the rest never exceeds `budget`."""
 
     environment: str
     """A digest of the state that it was made from."""
@@ -218,6 +218,15 @@ class EvidenceView:
     """(reference, title, status) of documents that are not shown; they can be opened."""
     codes: tuple[ViewCodes, ...] = ()
     """Lists that decode columns all over the environment, told once."""
+    main: tuple[ViewTable, ...] = ()
+    """Tables that matter whatever is asked, as the prefix tells of them. They are among `tables`, too, with what the
+    question adds."""
+    main_relations: tuple[ViewRelation, ...] = ()
+    """The joins between these, which are among `relations`, too."""
+    main_shorthands: tuple[tuple[str, str], ...] = ()
+    """Those short names that the lines of the main tables use."""
+    likely_main: tuple[str, ...] = ()
+    """References of the main tables that this question likely needs."""
     prefix_cost: int = 0
 
     @property
@@ -230,8 +239,12 @@ class EvidenceView:
 
 
 def view_values(view: EvidenceView) -> dict[str, Any]:
-    """The view in the types of JSON."""
-    return {"format": FORMAT, **asdict(view)}
+    """The view in the types of JSON. Of what is told twice, as all questions see it and with what this one adds, the
+    former are references."""
+    parts = asdict(replace(view, main=(), main_relations=()))
+    parts["main"] = [table.reference for table in view.main]
+    parts["main_relations"] = [relation.reference for relation in view.main_relations]
+    return {"format": FORMAT, **parts}
 
 
 def view_json(view: EvidenceView) -> str:
