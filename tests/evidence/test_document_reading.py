@@ -12,8 +12,10 @@ from coset.environment.configuration import load_environment
 from coset.evidence.documents import files
 from coset.evidence.documents.files import read_documents, read_here
 from coset.evidence.documents.sections import Section, cut
+from coset.evidence.documents.stated import described_sources
 from coset.evidence.documents.validity import Dated, judge
 from coset.evidence.work import here
+from coset.readings.comprehension import texts_of
 from coset.state import EvidenceState
 from coset.use_cases.comprehend import EVIDENCE, STAGES, Settings, comprehend
 
@@ -252,6 +254,25 @@ def test_documents_are_found_read_once_and_read_again_when_they_change(tmp_path:
         assert [
             row["text"] for row in state.rows("SELECT text FROM documents WHERE kind IN ('hint', 'description')")
         ] == ["be careful"]
+
+
+def test_a_document_with_a_paragraph_for_each_source_describes_those_of_which_the_configuration_says_nothing(
+    tmp_path: Path,
+):
+    for name in ("crm", "erp"):
+        (tmp_path / f"{name}.csv").write_text("id,status\n1,a\n")
+    (tmp_path / "what.txt").write_text(
+        "What there is\n\nCRM (crm.csv): the buyers are in crm.\n\n**erp**: orders.\n\nNote: nothing else.\n"
+    )
+    (tmp_path / "coset.yaml").write_text(
+        "documents: [what.txt]\nsources:\n  crm: {location: crm.csv}\n  erp: {location: erp.csv, description: Ours.}\n"
+    )
+    environment = load_environment(tmp_path)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
+    with EvidenceState.read(environment.state_folder) as state:
+        assert described_sources(state) == {"crm": ("what.txt#1", "the buyers are in crm.")}
+        places = [text.place for text in texts_of(state, environment) if text.source == "crm"]
+        assert "description of crm in what.txt#1" in places
 
 
 def test_long_foreign_and_contradictory_documents_are_read_and_kept_apart(tmp_path: Path):

@@ -104,6 +104,19 @@ def test_documents_that_name_a_table_or_column_read_it() -> None:
     assert found["s/PLM.PLEFDT"].source == "copybook.txt#1"
 
 
+def test_descriptions_say_in_several_ways_what_is_in_a_table() -> None:
+    said = (
+        "Buyers and dealers are both in XQORG. The price book is XQPRC, and tXqp is the part table. XQZ is out of use."
+    )
+    found = read(*(table(name, "A1") for name in ("XQORG", "XQPRC", "tXqp", "XQZ")), texts=(
+        Text(said, "description of s", None, "s"),
+    ))  # fmt: skip
+    assert found["s/XQORG"].name == "buyers and dealers"
+    assert found["s/XQPRC"].name == "price book"
+    assert found["s/tXqp"].name == "part"
+    assert found["s/XQZ"].reader != "document"
+
+
 def test_a_name_that_nothing_knows_keeps_its_letters_and_is_hardly_believed() -> None:
     found = read(table("zq9x", "xqzv"))["s/zq9x.xqzv"]
     assert found.confidence <= 0.3

@@ -17,6 +17,7 @@ from coset import __version__
 from coset.entry_points import READERS as ADDED
 from coset.entry_points import added
 from coset.environment.configuration import Environment
+from coset.evidence.documents.stated import described_sources
 from coset.readings.observe import observe
 from coset.readings.observed import ObservedEnvironment
 from coset.readings.offline import CopyOf, read_offline
@@ -73,6 +74,10 @@ def texts_of(state: EvidenceState, environment: Environment | None = None) -> li
         Text(row.description, f"description of {row.source}", None, row.source)
         for row in model.sources.values()
         if row.description is not None
+    ]
+    texts += [
+        Text(paragraph, f"description of {source} in {section}", None, source)
+        for source, (section, paragraph) in described_sources(state).items()
     ]
     if environment is not None and environment.description:
         texts.append(Text(environment.description, "description in coset.yaml"))
@@ -135,7 +140,7 @@ def copies_of(state: EvidenceState) -> dict[str, CopyOf]:
     }
 
 
-READERS_ARE = 2
+READERS_ARE = 3
 """Raised when readers read otherwise: then all names are read anew."""
 
 

@@ -2,7 +2,7 @@
 
 In: the observed tables and texts about the data. Out: readings. A text names an object where a line defines it
 (`POLEFFDT  effective date`), where its name stands in brackets after a phrase (`complaints (CPLHDR)`), or where a
-sentence says what is in it (`the payments are in fin.pay`, `tPart is the part table`).
+sentence says what is in it (`the payments are in fin.pay`, `the part list is tPart`, `tPart is the part table`).
 """
 
 from __future__ import annotations
@@ -82,8 +82,13 @@ _DEFINITION = re.compile(
 )
 _BRACKETS = re.compile(rf"((?:{_WORD} ){{0,3}}{_WORD}) \(`?({_NAME})`?\)")
 _ARE_IN = re.compile(
-    rf"(?:^|[.,;:(] ?|\band )(?:the )?((?:{_WORD} ){{0,3}}?{_WORD}?)"
-    rf"(?: (?:are|is|live|lie|stand)(?: kept| stored)?)? in `?({_NAME})`?",
+    rf"(?:^|[.,;:(] ?|\band )(?:the )?((?:{_WORD} and )?(?:{_WORD} ){{0,3}}?{_WORD}?)"
+    rf"(?: (?:are|is|live|lie|stand)(?: kept| stored| both| all)?)? in `?({_NAME})`?",
+    re.IGNORECASE,
+)
+_IS_NAME = re.compile(
+    rf"(?:^|[.,;:(] ?|\band )(?:the )?((?:{_WORD} and )?(?:{_WORD} ){{0,3}}?{_WORD})"
+    rf" (?:are|is) `?({_NAME})`?(?![\w ]* of\b)",
     re.IGNORECASE,
 )
 _IS_THE = re.compile(
@@ -118,7 +123,7 @@ class _Names:
                 yield from self._said(text, found[1], short_name(found[2]), found[2], DEFINED)
         flat = " ".join(text.text.split())
         sure = SENTENCE if text.place.startswith("description") else LOOSE
-        for pattern, name, phrase in ((_BRACKETS, 2, 1), (_ARE_IN, 2, 1), (_IS_THE, 1, 2)):
+        for pattern, name, phrase in ((_BRACKETS, 2, 1), (_ARE_IN, 2, 1), (_IS_NAME, 2, 1), (_IS_THE, 1, 2)):
             for found in pattern.finditer(flat):
                 said = _noun(found[phrase])
                 if said and self._telling(found[name]):
@@ -148,13 +153,21 @@ class _Names:
 def _noun(phrase: str) -> str:
     """The last words of a phrase that can be a name; empty where it is none."""
     words = phrase.lower().split()
+    if len(words) == 3 and words[1] == "and" and not _NO_PART & {words[0], words[2]}:
+        return _in_english(words)  # *Customers and dealers are both in ...*
+    while words and words[-1] in _KINDS_OF_TABLES:
+        words.pop()
     for number in range(len(words) - 1, -1, -1):
         if words[number] in _NO_PART:
             words = words[number + 1 :]
             break
     if not words or len(words) > LONGEST_NAME or words[-1] in _NO_PART:
         return ""
-    # These sentences are English; in others the same letters say something else (*la brücke im warehouse*).
+    return _in_english(words)
+
+
+def _in_english(words: list[str]) -> str:
+    """These sentences are English; in others the same letters say something else (*la brücke im warehouse*)."""
     known = vocabulary()
     foreign = [word for word in words if not known.is_word(word) and not known.is_word(singular(word))]
     return "" if len(foreign) > len(words) / 3 or _FOREIGN & set(words) else " ".join(words)
@@ -167,6 +180,10 @@ _FOREIGN = frozenset({
     "och", "oder", "os", "ou", "par", "per", "pour", "selon", "sind", "som", "sont", "till", "un", "una",
     "und", "une", "van", "von", "voor", "w", "y", "z", "zijn", "zu",
 })  # fmt: skip
+
+
+_KINDS_OF_TABLES = frozenset({"table", "tables", "collection", "collections", "file", "sheet", "view"})
+"""What a sentence calls the object itself, after what is in it: *tPart is the part table*."""
 
 
 _NO_PART = frozenset({

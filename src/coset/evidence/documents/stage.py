@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,12 @@ from coset.evidence.documents.mentions import Paragraph, find_mentions
 from coset.evidence.documents.nameable import Mention, NamedTable, Names, SpokenReading
 from coset.evidence.documents.rules import Rule, find_rules
 from coset.evidence.documents.sections import Section, cut, title_of_file
-from coset.evidence.documents.stated import dbt_documents, environment_documents, source_documents
+from coset.evidence.documents.stated import (
+    dbt_documents,
+    described_sources,
+    environment_documents,
+    source_documents,
+)
 from coset.evidence.documents.validity import Dated, judge
 from coset.state import EvidenceState
 from coset.state.documents import (
@@ -186,8 +190,6 @@ FOUND_BY = "10"
 """Changes when mentions or rules are found otherwise than before: then all documents are looked at again."""
 MOST_VALUES = 300_000
 SURE_COPY, SURE_READING = 0.5, 0.6
-DESCRIBED = re.compile(r"(?:[-*•]\s*)?([\w-]+)\s*(?:\([^)]*\))?\s*[:–]\s+(.+)", re.DOTALL)
-"""A paragraph that tells what a source is: `crm (crm.sqlite): nightly export of ...`."""
 SAID = FILE_NAME
 """The document that rules of the corrections file stand in."""
 
@@ -254,12 +256,7 @@ def _original(table: str, copies: Mapping[str, str | None]) -> str | None:
 def _descriptions(state: EvidenceState) -> dict[str, str]:
     """Each source with what is said of it: in `coset.yaml`, or in a document that has a paragraph for each source."""
     found = {row.source: row.description or "" for row in ReadModel(state).sources.values()}
-    for section in sections(state):
-        for paragraph in section.paragraphs if section.status == "current" else ():
-            described = DESCRIBED.match(paragraph)
-            if described is not None and found.get(described[1]) == "":
-                found[described[1]] = described[2]
-    return found
+    return found | {source: said for source, (_, said) in described_sources(state).items()}
 
 
 def _find(

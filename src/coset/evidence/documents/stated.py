@@ -2,11 +2,13 @@
 
 In: settings, files and readable tables. Out: rows for the state's `documents`, each with what it is about. A table is a
 data dictionary when most values of one of its text columns are names of columns, and another one holds the texts.
-Comments of the engines come with their tables; passages of document-like tables too.
+Comments of the engines come with their tables; passages of document-like tables too. A document that has a paragraph for
+each source describes them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,10 +21,27 @@ from coset.environment.source import SourceSettings, Table
 from coset.errors import UserError
 from coset.evidence.reading import JoinableTable
 from coset.sql_text import identifier
+from coset.state import EvidenceState
+from coset.state.documents import sections
 from coset.state.objects import Reference
+from coset.state.read_model import ReadModel
 from coset.state.rows import document
 
 MOST_ROWS, LEAST_NAMES, LEAST_SHARE, LEAST_LETTERS = 20_000, 3, 0.6, 10
+_ABOUT_SOURCE = re.compile(r"(?:[-*•#]\s*)?[*_`]*([\w-]+)[*_`]*\s*(?:\([^)]*\))?[*_`]*\s*[:–]\s*(\S.*)", re.DOTALL)
+"""A paragraph that tells what a source is: `crm (crm.sqlite): nightly export of ...`."""
+
+
+def described_sources(state: EvidenceState) -> dict[str, tuple[str, str]]:
+    """The sources of which `coset.yaml` says nothing and a document does: its section, and what it says."""
+    bare = {row.source.lower(): row.source for row in ReadModel(state).sources.values() if not row.description}
+    found: dict[str, tuple[str, str]] = {}
+    for section in sections(state):
+        for paragraph in section.paragraphs if section.status == "current" else ():
+            about = _ABOUT_SOURCE.match(paragraph)
+            if about is not None and (source := bare.get(about[1].lower())) is not None:
+                found.setdefault(source, (section.reference, about[2]))
+    return found
 
 
 def dictionary_documents(
