@@ -228,3 +228,20 @@ def test_the_letters_of_a_warehouse_and_marks_of_own_columns_are_habits() -> Non
     own = read(table("Account", "AccountNumber", "OwnerId", "FullName", "City", "Phone", "Fax", "Street", "Web",
                      "new_score", "new_topic", "new_reason"))  # fmt: skip
     assert own["s/Account.new_topic"].name == "topic"
+
+
+def test_what_somebody_calls_a_table_tells_what_the_stem_of_its_name_stands_for() -> None:
+    tables = (table("SHPHDR", "SHPNO", "SHPDT"), table("SHPLIN", "SHPNO", "LINNO"), table("CLNT", "CLNTID"))
+    before = read(*tables)
+    texts = (Text("The shipments are in SHPHDR.", "description of s", None, "s"),)
+    after = read(*tables, texts=texts)
+    assert after["s/SHPLIN"].name == "shipment line"
+    assert after["s/SHPLIN.SHPNO"].name == "shipment number"
+    assert after["s/SHPLIN.SHPNO"].confidence > before["s/SHPLIN.SHPNO"].confidence
+    assert after["s/CLNT"] == before["s/CLNT"]
+
+
+def test_a_stem_that_would_stand_for_two_words_stands_for_none() -> None:
+    tables = (table("CMPHDR", "CMPID"), table("CMPMST", "CMPNM"))
+    texts = (Text("The complaints are in CMPHDR. The companies are in CMPMST.", "description of s", None, "s"),)
+    assert read(*tables, texts=texts)["s/CMPHDR.CMPID"].name == read(*tables)["s/CMPHDR.CMPID"].name

@@ -28,6 +28,8 @@ CLEAR, TOGETHER_OFTEN, FITTING, FAR = 2.0, 0.6, -0.5, 1.2
 """What lifts the doubt of a piece that may stand for several things: that every other way costs so much more, that the
 word before it stands so often before these words, that the values fit so well. A few letters that are so far
 from a word are doubtful in any case."""
+STEM = -0.3
+"""A short form that what is known of the tables explains is cheaper than a common word."""
 _LAST_LETTERS = {"d": ("date", 0.6), "n": ("number", 0.6), "c": ("code", 1.3), "i": ("indicator", 1.3),
                  "t": ("type", 1.5), "f": ("flag", 1.5), "y": ("year", 1.5)}  # fmt: skip
 CLASS_ENDINGS = frozenset(
@@ -102,12 +104,15 @@ class Expander:
         things: Collection[str] = (),
         foreign: Collection[str] = (),
         others: Sequence[Language] = (),
+        stems: Mapping[str, str] | None = None,
     ) -> None:
         """`around`: how often the environment's own texts and readable names use each word; `things`: what its tables
         are about, which is what ids and numbers are of; `foreign`: words of the language that stand in its names;
-        `others`: further languages of the environment, of which whole words may stand here."""
+        `others`: further languages of the environment, of which whole words may stand here; `stems`: short forms
+        that what is known of the tables explains."""
         self.around, self.language, self.things = around, language, frozenset(things)
         self.others = tuple(each for each in others if each is not language)
+        self.stems = stems or {}
         self.beside: dict[str, list[str]] = {}
         for word in sorted(foreign):
             self.beside.setdefault(word[:3], []).append(word)
@@ -184,6 +189,8 @@ class Expander:
         if known is not None:
             return known
         ways: list[Part] = []
+        if stem := self.stems.get(piece):
+            ways.append(Part((stem,), STEM, "short form"))
         if piece.isalpha():
             if self.words.is_word(piece) or self.words.is_word(singular(piece)):
                 ways.append(Part((piece,), 0.25 * self._rarity(singular(piece)), "word"))

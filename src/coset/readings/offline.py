@@ -16,6 +16,7 @@ from coset.readings.names import Habits, column_pieces, habits_of, table_pieces
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.readings.reading import Reading, best_readings
 from coset.readings.stated import Text, stated_readings
+from coset.readings.stems import stems_of
 from coset.readings.systems import system_readings
 from coset.readings.vocabulary import Language, folds, languages, vocabulary
 from coset.readings.words import singular, words_of
@@ -84,7 +85,8 @@ def read_offline(
             if text.source == source:
                 near.update({word: 2 * count for word, count in _counted(text.text).items()})
         own = [table for table in tables if table.reference not in as_originals]
-        names = _SourceNames(habits[source], pieces[source], present, titles)
+        stems = stems_of(tables, titles, habits[source], STRUCTURE)
+        names = _SourceNames(habits[source], pieces[source], present, titles, stems)
         first = list(names.read(own, near, ()))
         # Read again with what was surely read: a short form means in one place what it means in the others.
         near.update(_surely_read(first))
@@ -102,6 +104,7 @@ class _SourceNames:
     pieces: _Pieces
     present: tuple[Language, ...]
     titles: Mapping[str, str]
+    stems: Mapping[str, str]
 
     def read(
         self, tables: Sequence[ObservedTable], near: Mapping[str, int], things: Collection[str]
@@ -112,7 +115,7 @@ class _SourceNames:
             language = _Pieces.of([table], self.habits).language_among(self.present, usual)
             code = language.code if language else ""
             if code not in contexts:
-                expander = Expander(near, language, things, self.pieces.words_of(language), self.present)
+                expander = Expander(near, language, things, self.pieces.words_of(language), self.present, self.stems)
                 contexts[code] = SourceContext(self.habits, expander, self.titles)
             yield from name_readings(table, contexts[code])
 

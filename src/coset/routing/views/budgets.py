@@ -3,8 +3,8 @@
 A view has two floors. The prefix (documents, main tables, directory) is the same for every question, so that prompt
 caches hold it and it is paid for once; the details are made for one question. Each has a budget of its own, but the
 main tables take theirs from that of the details, of which they are the part that no question changes. Every surface
-takes its defaults from here (how they were chosen: docs/routing_view.md). The rule for texts gives the same number on every
-machine and for every model, and costs of lines add up.
+takes its defaults from here (how they were chosen: docs/routing_view.md). The rule for texts gives the same number on
+every machine and for every model, and costs of lines add up.
 """
 
 from __future__ import annotations
