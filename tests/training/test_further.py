@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 
 from coset.identities.encoder import WAYS  # noqa: E402
 from coset.identities.prototypes import Prior  # noqa: E402
-from coset.training.fit import fit  # noqa: E402
-from coset.training.stage_settings import Database, FitSettings  # noqa: E402
+from coset.training.identities.fit import fit  # noqa: E402
+from coset.training.settings import Database, FitSettings  # noqa: E402
 
 
 @pytest.mark.parametrize("mixture", [0, 8])

@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from coset.identities import prototypes  # noqa: E402
-from coset.training.fit import (  # noqa: E402
+from coset.training.identities.fit import (  # noqa: E402
     Episode,
     TorchEncoder,
     _as_numpy,
@@ -17,7 +17,7 @@ from coset.training.fit import (  # noqa: E402
     realise,
     squared_distances,
 )
-from coset.training.stage_settings import Database, FitSettings, ObjectiveSettings  # noqa: E402
+from coset.training.settings import Database, FitSettings, ObjectiveSettings  # noqa: E402
 
 
 @pytest.mark.parametrize("diagonal", [False, True])

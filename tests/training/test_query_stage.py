@@ -15,13 +15,13 @@ from test_query_targets import identity_model, questions, quiet, training_set  #
 
 from coset.identities.inventory import COORDINATES  # noqa: E402
 from coset.routing.ranking.query_model import QUERY_FILE, QueryModel, question_vectors  # noqa: E402
-from coset.training.query_fit import (  # noqa: E402
+from coset.training.routing.query_fit import (  # noqa: E402
     QuerySettings,
     TorchProjection,
     fit_compatibility,
     place_prototypes,
 )
-from coset.training.query_stage import main, readable, train_queries  # noqa: E402
+from coset.training.routing.query_stage import main, readable, train_queries  # noqa: E402
 
 SMALL = QuerySettings(prototypes=8, width=32, epochs=60, batch=16, ridge=1e-4)
 

@@ -12,9 +12,9 @@ from coset.identities.inventory import COORDINATES
 from coset.identities.model import IdentityModel, load_model
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.training.annotation import Key, Labelled, Part
-from coset.training.corpora import Question
-from coset.training.objects import TrainingObject, TrainingSet
-from coset.training.query_targets import (
+from coset.training.data.corpora import Question
+from coset.training.data.labelled_objects import TrainingObject, TrainingSet
+from coset.training.routing.query_targets import (
     QuestionSet,
     demand_quality,
     gold_places,

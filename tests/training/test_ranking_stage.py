@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from coset.routing.ranking.features import GROUP_FEATURES  # noqa: E402
-from coset.training.ranking_stage import RankingSettings, _fit, _mean_of  # noqa: E402
+from coset.training.routing.ranker import RankingSettings, _fit, _mean_of  # noqa: E402
 
 
 def test_networks_side_by_side_say_the_mean_of_what_each_says() -> None:

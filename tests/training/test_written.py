@@ -10,9 +10,9 @@ import pytest
 
 from coset.errors import UserError
 from coset.identities.inventory import shipped_inventory
-from coset.training.corpora import read_written_questions
-from coset.training.objects import written_objects
-from coset.training.written import read_written
+from coset.training.data.corpora import read_written_questions
+from coset.training.data.labelled_objects import written_objects
+from coset.training.data.written_databases import read_written
 
 TABLE = {
     "name": "shipments", "entity": "shipment", "names": ["shpmt"],

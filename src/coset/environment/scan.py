@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -98,8 +98,23 @@ def in_utc(value: Value) -> Value:
     return value
 
 
-def is_endless(value: Value) -> bool:
-    """Infinite or not a number: DuckDB sorts NaN above everything, and other systems hold neither."""
+def with_plain_values(condition: Condition, compared: Callable[[Comparison | Among], Condition]) -> Condition:
+    """The condition for engines that know neither time zones nor endless numbers (infinite, or NaN, which DuckDB sorts
+    above everything): it holds for the same rows. `compared` writes each comparison that is left for the engine."""
+    if isinstance(condition, All | Any):
+        return replace(condition, conditions=tuple(with_plain_values(part, compared) for part in condition.conditions))
+    if isinstance(condition, Null):
+        return condition
+    if isinstance(condition, Among):
+        values = tuple(in_utc(value) for value in condition.values if not _is_endless(value))
+        return compared(Among(condition.column, values)) if values else never(condition.column)
+    if _is_endless(condition.value):
+        beyond = {"<>", ">", ">="} if condition.value == -math.inf else {"<>", "<", "<="}
+        return Null(condition.column, negated=True) if condition.operator in beyond else never(condition.column)
+    return compared(replace(condition, value=in_utc(condition.value)))
+
+
+def _is_endless(value: Value) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 

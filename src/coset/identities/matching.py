@@ -23,11 +23,11 @@ from rapidfuzz import fuzz, process
 
 from coset.errors import UserError
 from coset.identities.inventory import COORDINATES, Coordinate
-from coset.identities.json_lines import json_lines
 from coset.identities.model import IdentityModel
 from coset.identities.prototypes import Array
 from coset.identities.realise import realise_environment
 from coset.identities.text_encoder import TextEncoder
+from coset.json_lines import json_lines
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 from coset.readings.value_patterns import present
 from coset.readings.words import singular, spelled_out

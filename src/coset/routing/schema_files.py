@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from coset.errors import UserError
-from coset.identities.json_lines import json_lines
+from coset.json_lines import json_lines
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable, type_family
 
 Key = tuple[str, str]

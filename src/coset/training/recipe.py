@@ -26,13 +26,13 @@ from coset.identities.model import (
     save_model,
     text_encoders,
 )
-from coset.training.ablations import ablations_of
-from coset.training.encoder_stage import train_encoders
-from coset.training.identity_figures import data_figures, renamed
-from coset.training.identity_stage import Encoders, Prepared, RecipeSettings, prepare, train_coordinate
+from coset.training.data.labelled_objects import TrainingSet, read_training_set
+from coset.training.encoders.stage import train_encoders
+from coset.training.identities.ablations import ablations_of
+from coset.training.identities.evaluate import data_figures, renamed
+from coset.training.identities.stage import Encoders, Prepared, RecipeSettings, prepare, train_coordinate
 from coset.training.model_card import model_card
-from coset.training.objects import TrainingSet, read_training_set
-from coset.training.routing_recipe import RoutingSettings, train_routing
+from coset.training.routing.recipe import RoutingSettings, train_routing
 
 Report = Callable[[str, float], None]
 CARD, FIGURES, SETTINGS = "MODEL_CARD.md", "figures.json", "settings.json"

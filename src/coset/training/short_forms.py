@@ -13,7 +13,7 @@ from pathlib import Path
 
 from coset.identities.inventory import shipped_inventory
 from coset.readings.words import ABBREVIATIONS, SHORT_FORMS_FILE, singular, words_of
-from coset.training.objects import TrainingSet, read_training_set
+from coset.training.data.labelled_objects import TrainingSet, read_training_set
 
 LEAST_DATABASES, LONG_ENOUGH, LEAST_LETTERS, TIMES = 6, 5, 4, 3
 """Words in so many databases, of so many letters; forms of so many; a word must be so many times as frequent as the
@@ -51,8 +51,8 @@ def words_of_training(training: TrainingSet) -> dict[str, int]:
 
 
 def main() -> None:
-    from coset.training.encoder_stage import published_minilm
-    from coset.training.text_model import published_pieces
+    from coset.training.encoders.stage import published_minilm
+    from coset.training.encoders.text_model import published_pieces
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=Path, required=True)

@@ -23,7 +23,6 @@ from coset.state.indexes import (
     ColumnToIndex,
     TableToIndex,
     TextRow,
-    columns_to_index,
     holders_of_values,
     known_values,
     texts_about_codes,
@@ -153,12 +152,11 @@ def list_labels(state: EvidenceState) -> list[CodeLabel]:
 
 
 def table_labels(
-    state: EvidenceState, session: QuerySession, table: TableToIndex, settings: ValueIndexSettings
+    session: QuerySession, table: TableToIndex, columns: Sequence[ColumnToIndex], settings: ValueIndexSettings
 ) -> list[CodeLabel]:
     """The labels of codes whose column stands beside that of the labels, one to one."""
     if table.schema_only or table.problem or table.family:
         return []
-    columns = columns_to_index(state, [table.reference])
     pairs = _pairs_of_columns(columns, settings)
     if not pairs:
         return []

@@ -18,7 +18,7 @@ from coset.evidence.personal import personal_data
 from coset.session.query_session import QuerySession, stays_at_source
 from coset.sql_text import identifier
 from coset.state import EvidenceState
-from coset.state.indexes import ColumnToIndex, TableToIndex, columns_to_index
+from coset.state.indexes import ColumnToIndex, TableToIndex
 from coset.state.read_model import ReadModel
 from coset.state.tables import FacetRow, GroupValueRow, PathRow
 
@@ -82,9 +82,12 @@ class IndexedColumn:
 
 
 def columns_of(
-    state: EvidenceState, tables: Sequence[TableToIndex], settings: ValueIndexSettings
+    state: EvidenceState,
+    tables: Sequence[TableToIndex],
+    columns: Sequence[ColumnToIndex],
+    settings: ValueIndexSettings,
 ) -> dict[str, list[IndexedColumn]]:
-    """The text-like objects of some tables, by the table's reference."""
+    """The text-like objects of some tables and of their columns, by the table's reference."""
     by_place, model = {table.reference: table for table in tables}, ReadModel(state)
     groups: dict[str, list[str]] = defaultdict(list)
     for value in model.of_tables(GroupValueRow, by_place):
@@ -95,7 +98,7 @@ def columns_of(
     for path in model.of_tables(PathRow, by_place):
         inner[path.column_reference].append(path)
     personal: set[str] = set()
-    for row in columns_to_index(state, list(by_place)):
+    for row in columns:
         table = by_place[row.table_reference]
         if row.personal:
             personal.add(row.reference)

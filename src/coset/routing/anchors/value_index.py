@@ -19,6 +19,7 @@ from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 from coset.state import indexes as stored
 from coset.state.indexes import TableToIndex
+from coset.state.read_model import grouped
 
 VERSION = 1
 """Goes up when the same evidence gives other rows."""
@@ -128,14 +129,18 @@ def _index(
     settings: ValueIndexSettings,
     problems: list[tuple[str, str]],
 ) -> None:
-    columns = columns_of(state, tables, settings)
+    rows = stored.columns_to_index(state, [table.reference for table in tables])
+    columns, rows_of = columns_of(state, tables, rows, settings), grouped(rows, "table_reference")
     labels: list[tuple[str | None, CodeLabel]] = []
     if session is not None:
         for table in tables:
             wanted = columns[table.reference]
             found = complete_from_source(session, table, wanted, settings)
             problems += [(table.reference, problem) for problem in found]
-            labels += [(table.reference, each) for each in table_labels(state, session, table, settings)]
+            labels += [
+                (table.reference, each)
+                for each in table_labels(session, table, rows_of.get(table.reference, ()), settings)
+            ]
     with state.transaction():
         stored.forget_index(state, [table.reference for table in tables])
         stored.add_to_index(

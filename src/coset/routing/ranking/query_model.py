@@ -30,7 +30,7 @@ NEIGHBOURS = 3
 """From so many known identities an identity of the user's takes its compatibility."""
 WINDOW_WORDS, LONGEST_WORD, EPSILON = 28, 100, 1e-5
 """A window is as long as 99 of 100 training questions, and short enough for the text encoder to see all of it."""
-AGAIN = "reinstall coset, or make them again with `python -m coset.training.query_stage`"
+AGAIN = "reinstall coset, or make them again with `python -m coset.training.routing.query_stage`"
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ def train_command(corpus: Path, out: Path, seed: int, thorough: bool, begin_with
     is done, and writes model cards with data, split and figures.
     """
     try:
-        from coset.training.identity_stage import RecipeSettings
+        from coset.training.identities.stage import RecipeSettings
         from coset.training.recipe import train
-        from coset.training.routing_recipe import RoutingSettings
+        from coset.training.routing.recipe import RoutingSettings
     except ImportError:
         raise MissingDependency("Training", "training") from None
     started, last = time.monotonic(), [0.0]

@@ -6,7 +6,6 @@ and written by sqlglot in the engine's dialect, so no value can pose as SQL. Not
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, replace
 
@@ -25,10 +24,8 @@ from coset.environment.scan import (
     Scan,
     Value,
     family,
-    in_utc,
-    is_endless,
-    never,
     scan_to_sql,
+    with_plain_values,
 )
 from coset.environment.source import Column, Table
 from coset.environment.sources.any_sql.dialects import BOOLEAN, TEXT, TIME, Engine
@@ -56,7 +53,8 @@ def statement(
     def read(name: str) -> sge.Expr:
         return _read(table.column(name), engine)
 
-    asked = replace(scan, where=scan.where and _exact(scan.where, table, engine))
+    where = scan.where and with_plain_values(scan.where, lambda part: _exact(part, table, engine))
+    asked = replace(scan, where=where)
     sql = scan_to_sql(
         asked, relation(table.native_name, schema, catalog), engine.dialect, compared, output=read,
         all_columns=tuple(column.name for column in table.columns),
@@ -144,28 +142,14 @@ def _compared(column: Column, engine: Engine, *, as_double: bool) -> sge.Expr:
     return template
 
 
-def _exact(condition: Condition, table: Table, engine: Engine) -> Condition:
-    """The same condition with values that engines take for what DuckDB takes them for."""
-    if isinstance(condition, All | Any):
-        return replace(condition, conditions=tuple(_exact(part, table, engine) for part in condition.conditions))
-    if isinstance(condition, Null):
-        return condition
-    is_double = table.column(condition.column).type == "DOUBLE"
-    if isinstance(condition, Among):
-        values = tuple(in_utc(value) for value in condition.values if not is_endless(value))
-        if not values:
-            return never(condition.column)
-        if not engine.exact_among and family(table.column(condition.column).type) == "number":
-            each = (Comparison(condition.column, "=", value) for value in values)
-            return _exact(Any(tuple(each)), table, engine)
-        as_double = not is_double and any(_has_exponent(value) for value in values)
-        return Among(_Double(condition.column) if as_double else condition.column, values)
-    if is_endless(condition.value):
-        beyond = {"<>", ">", ">="} if condition.value == -math.inf else {"<>", "<", "<="}
-        return Null(condition.column, negated=True) if condition.operator in beyond else never(condition.column)
-    as_double = not is_double and _has_exponent(condition.value)
-    name = _Double(condition.column) if as_double else condition.column
-    return Comparison(name, condition.operator, in_utc(condition.value))
+def _exact(condition: Comparison | Among, table: Table, engine: Engine) -> Condition:
+    """A comparison in which the engine takes the values for what DuckDB takes them for."""
+    kind = table.column(condition.column).type
+    values = condition.values if isinstance(condition, Among) else (condition.value,)
+    if isinstance(condition, Among) and not engine.exact_among and family(kind) == "number":
+        return Any(tuple(_exact(Comparison(condition.column, "=", value), table, engine) for value in values))
+    as_double = kind != "DOUBLE" and any(_has_exponent(value) for value in values)
+    return replace(condition, column=_Double(condition.column)) if as_double else condition
 
 
 def _with_wide_sums(sql: str, table: Table, engine: Engine, scan: Scan) -> str:

@@ -10,7 +10,6 @@ connections.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,16 +20,12 @@ from coset.environment.scan import (
     Aggregate,
     All,
     Among,
-    Any,
     Comparison,
     Condition,
-    Null,
     Scan,
     family,
-    in_utc,
-    is_endless,
-    never,
     scan_to_sql,
+    with_plain_values,
 )
 from coset.environment.source import Table
 from coset.environment.sources.mysql.columns import (
@@ -101,7 +96,8 @@ def statement(table: Table, database: str, scan: Scan) -> Statement:
         return as_read(column.native_name, column.native_type)
 
     aggregates, outputs = _outputs(table, scan)
-    asked = replace(scan, aggregates=aggregates, where=scan.where and _exactly(scan.where, table))
+    where = scan.where and with_plain_values(scan.where, lambda part: _exact(part, table))
+    asked = replace(scan, aggregates=aggregates, where=where)
     sql = scan_to_sql(
         asked,
         relation(database, table.native_name),
@@ -172,29 +168,15 @@ def _outputs(table: Table, scan: Scan) -> tuple[tuple[Aggregate, ...], tuple[Out
     return tuple(aggregates), tuple(outputs)
 
 
-def _exactly(condition: Condition, table: Table) -> Condition:
-    """The same condition with values that MySQL takes for what DuckDB takes them for."""
-    if isinstance(condition, All | Any):
-        return replace(condition, conditions=tuple(_exactly(part, table) for part in condition.conditions))
-    if isinstance(condition, Null):
-        return condition
+def _exact(condition: Comparison | Among, table: Table) -> Condition:
+    """A comparison in which MySQL takes the values for what DuckDB takes them for, and before it, where that keeps at
+    least the same rows, the plain one, which can use an index."""
     column = table.column(condition.column)
-    is_text = family(column.type) == "text"
     if isinstance(condition, Among):
-        values = tuple(in_utc(value) for value in condition.values if not is_endless(value))
-        if not values:
-            return never(condition.column)
-        exact_among = Among(condition.column, values)
-        if all(compares_alike(column.native_type, value) for value in values):
-            return All((Among(_Plain(condition.column), values), exact_among))
-        return exact_among
-    if is_endless(condition.value):
-        beyond = {"<>", ">", ">="} if condition.value == -math.inf else {"<>", "<", "<="}
-        is_always = condition.operator in beyond
-        return Null(condition.column, negated=True) if is_always else never(condition.column)
-    value = in_utc(condition.value)
-    exact = Comparison(condition.column, condition.operator, value)
-    # Collations sort texts in their own ways, but every one of them takes a text to be equal to itself.
-    if compares_alike(column.native_type, value) and (condition.operator == "=" or not is_text):
-        return All((Comparison(_Plain(condition.column), condition.operator, value), exact))
-    return exact
+        keeps_all = all(compares_alike(column.native_type, value) for value in condition.values)
+    else:
+        # Collations sort texts in their own ways, but every one of them takes a text to be equal to itself.
+        keeps_all = compares_alike(column.native_type, condition.value) and (
+            condition.operator == "=" or family(column.type) != "text"
+        )
+    return All((replace(condition, column=_Plain(condition.column)), condition)) if keeps_all else condition

@@ -23,9 +23,9 @@ from coset.identities.text_encoder import WordPieces
 from coset.readings.observed import ObservedEnvironment, ObservedTable
 from coset.routing.ranking.index import column_text, table_text
 from coset.routing.schema_files import Key
-from coset.training.corpora import Question
-from coset.training.distil import apart, without_words
-from coset.training.text_model import Pace, Report, TextModel, learn_in_steps
+from coset.training.data.corpora import Question
+from coset.training.encoders.distil import apart, without_words
+from coset.training.encoders.text_model import Pace, Report, TextModel, learn_in_steps
 
 LONGEST_QUESTION, LONGEST_OBJECT = 48, 40
 

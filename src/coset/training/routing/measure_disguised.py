@@ -5,7 +5,7 @@ In: a corpus, routing weights, identity weights. Out: for each kind of names the
 all stand among the first 5 and 15, by what is learned, by plain search over names and over readings, by dense
 retrieval, by anchors alone and by demand alone; and what demand would be worth if every table's entity were known.
 Copies are folded into their originals before the order is read, as views do. By itself:
-`python -m coset.training.disguised_routing --corpus DIR [--routing DIR] [--identities DIR] [--most 12]`.
+`python -m coset.training.routing.measure_disguised --corpus DIR [--routing DIR] [--identities DIR] [--most 12]`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from coset.routing.schema_routing import MARK
 from coset.routing.search.blending import blended
 from coset.routing.search.lexical import texts_of_observed
 from coset.routing.search.words import WeightedWords, stems_of
-from coset.training.corpora import Question
-from coset.training.disguise import KINDS, Kind
-from coset.training.disguised import Conditions, Disguised, disguise
-from coset.training.objects import read_training_set
-from coset.training.routing_examples import Pool, RoutingCorpus, read_routing_corpus
+from coset.training.data.corpora import Question
+from coset.training.data.disguised_databases import Conditions, Disguised, disguise
+from coset.training.data.disguised_names import KINDS, Kind
+from coset.training.data.labelled_objects import read_training_set
+from coset.training.routing.examples import Pool, RoutingCorpus, read_routing_corpus
 
 Report = Callable[[str], None]
 FIRST = (5, 15)
@@ -257,7 +257,8 @@ WAYS: tuple[tuple[Kind, bool], ...] = (
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m coset.training.disguised_routing", description="Measure routing under disguised names."
+        prog="python -m coset.training.routing.measure_disguised",
+        description="Measure routing under disguised names.",
     )
     parser.add_argument("--corpus", type=Path, required=True, help="folder with schemas and questions")
     parser.add_argument("--routing", type=Path, help="folder of routing weights; else those that ship")

@@ -17,7 +17,7 @@ from typing import Any
 
 from coset.errors import UserError
 from coset.identities.inventory import Inventory
-from coset.identities.json_lines import json_lines
+from coset.json_lines import json_lines
 from coset.readings.observed import ObservedColumn, ObservedTable, type_family
 from coset.training.annotation import FOLDER, Key, Labelled
 

@@ -27,14 +27,14 @@ from coset.routing.ranking.model import (
 )
 from coset.routing.ranking.query_model import QUERY_FILE, QueryModel
 from coset.routing.ranking.ranker import Ranker, SelectionSettings, kept_columns
-from coset.training.corpora import read_questions
-from coset.training.distil import DistilSettings
+from coset.training.data.corpora import read_questions
+from coset.training.data.labelled_objects import TrainingSet
+from coset.training.encoders.distil import DistilSettings
+from coset.training.encoders.retrieval import FURTHER, RetrievalSettings
 from coset.training.model_card import routing_card
-from coset.training.objects import TrainingSet
-from coset.training.query_stage import QuerySettings, train_queries
-from coset.training.ranking_stage import Example, RankingSettings, train_ranker
-from coset.training.retrieval import FURTHER, RetrievalSettings
-from coset.training.routing_examples import Examples, Pool, RoutingCorpus, read_routing_corpus
+from coset.training.routing.examples import Examples, Pool, RoutingCorpus, read_routing_corpus
+from coset.training.routing.query_stage import QuerySettings, train_queries
+from coset.training.routing.ranker import Example, RankingSettings, train_ranker
 
 Report = Callable[[str, float], None]
 FIGURES, CARD = "routing_figures.json", "ROUTING_CARD.md"

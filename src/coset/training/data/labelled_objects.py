@@ -21,9 +21,9 @@ from coset.identities.text_encoder import ObjectTexts
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.readings.words import words_of
 from coset.training.annotation import Key, Labelled, Part, read_annotation, split_databases
-from coset.training.corpora import read_environments, read_synonyms
-from coset.training.disguise import PREFIXES, STYLES, rename, shipped_thesaurus
-from coset.training.written import FILES, read_written
+from coset.training.data.corpora import read_environments, read_synonyms
+from coset.training.data.disguised_names import PREFIXES, STYLES, rename, shipped_thesaurus
+from coset.training.data.written_databases import FILES, read_written
 
 INVENTORY: Key = ("coset", "inventory")
 POINTING = frozenset(

@@ -1,4 +1,4 @@
-"""What both stages of training are set to, and the objects of one database as stage 2 learns from them.
+"""What the stages of training are set to, and the objects of one database as stage 2 learns from them.
 
 Needs no torch, so that what was trained can be measured without it.
 """

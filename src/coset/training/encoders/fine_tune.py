@@ -24,10 +24,10 @@ from torch.nn import functional
 
 from coset.identities.text_encoder import WordPieces
 from coset.training.annotation import Key
-from coset.training.objects import TrainingSet, plain, variant
-from coset.training.stage_settings import FineTuneSettings
-from coset.training.text_model import WIDTH, TextModel, batches_of_like_length
-from coset.training.written import INVENTED
+from coset.training.data.labelled_objects import TrainingSet, plain, variant
+from coset.training.data.written_databases import INVENTED
+from coset.training.encoders.text_model import WIDTH, TextModel, batches_of_like_length
+from coset.training.settings import FineTuneSettings
 
 KEPT_AFTER = 200
 """Steps between two checkpoints: what an interruption costs at most."""

@@ -22,9 +22,9 @@ from coset.identities.signals import LabelModel, Look, Signal, fit_label_model, 
 from coset.identities.text_encoder import WIDTH, TextEncoder, encode_in_tables
 from coset.readings.observed import ObservedEnvironment
 from coset.training.annotation import Key
-from coset.training.evaluate import best_calibration, quality
-from coset.training.objects import Seen, TrainingSet, plain, variant
-from coset.training.stage_settings import (
+from coset.training.data.labelled_objects import Seen, TrainingSet, plain, variant
+from coset.training.identities.evaluate import best_calibration, quality
+from coset.training.settings import (
     OF_ATTRIBUTES,
     OF_COLUMNS,
     OF_ENTITIES,
@@ -208,7 +208,7 @@ def train_coordinate(
     own = own_signals(prepared, coordinate, opposition)
     labels = fit_label_model([own[number] for number in training.part("train")], len(inventory.of(coordinate)))
     weighed = weigh(training, prepared, inventory, coordinate, labels, opposition=opposition, support=support)
-    from coset.training.fit import fit
+    from coset.training.identities.fit import fit
 
     chosen = settings.fit_of(coordinate)
     databases = weighed.databases("train")

@@ -13,11 +13,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from coset.errors import UserError
-from coset.identities.json_lines import json_lines
+from coset.json_lines import json_lines
 from coset.readings.observed import ObservedEnvironment, ObservedTable
 from coset.routing.schema_files import Key, read_schemas, with_hint
+from coset.training.annotation import FOLDER
 
-WRITTEN_QUESTIONS = Path(__file__).parent / "annotation" / "questions.jsonl.zst"
+WRITTEN_QUESTIONS = FOLDER / "questions.jsonl.zst"
 SCHEMAS, QUESTIONS, SYNONYMS = "schemas.jsonl.zst", "questions.jsonl.zst", "synonyms.jsonl.zst"
 
 

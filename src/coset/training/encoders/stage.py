@@ -20,14 +20,14 @@ from coset.identities.inventory import COORDINATES, shipped_inventory
 from coset.identities.model import TABLE_FILE, TEXT_FILE, VOCABULARY_FILE, WORDS_FILE
 from coset.identities.text_encoder import WordPieces
 from coset.routing.ranking.model import ENCODER_FILE
-from coset.training.distil import distil, texts_to_learn
-from coset.training.fine_tune import fine_tune
-from coset.training.identity_stage import RecipeSettings
-from coset.training.objects import read_training_set
-from coset.training.retrieval import train_retrieval
-from coset.training.routing_examples import read_routing_corpus
-from coset.training.routing_recipe import RoutingSettings
-from coset.training.text_model import EXPORTED_POSITIONS, TextModel, export, export_words, published_pieces
+from coset.training.data.labelled_objects import read_training_set
+from coset.training.encoders.distil import distil, texts_to_learn
+from coset.training.encoders.fine_tune import fine_tune
+from coset.training.encoders.retrieval import train_retrieval
+from coset.training.encoders.text_model import EXPORTED_POSITIONS, TextModel, export, export_words, published_pieces
+from coset.training.identities.stage import RecipeSettings
+from coset.training.routing.examples import read_routing_corpus
+from coset.training.routing.recipe import RoutingSettings
 
 Report = Callable[[str, float], None]
 Job = Callable[[Report], None]

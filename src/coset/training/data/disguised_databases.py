@@ -19,8 +19,8 @@ from coset.readings.reading import best_readings
 from coset.readings.stated import Text
 from coset.readings.words import words_of
 from coset.training.annotation import Key, Labelled
-from coset.training.disguise import KINDS, Habits, Kind
-from coset.training.objects import TrainingObject, TrainingSet, referred_columns
+from coset.training.data.disguised_names import KINDS, Habits, Kind
+from coset.training.data.labelled_objects import TrainingObject, TrainingSet, referred_columns
 
 Origin = tuple[Key, str, str | None]
 """The database, table and column (None for the table) that an object was."""

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from coset.identities.encoder import WAYS, Encoder, Mixture, Perceptron
 from coset.identities.prototypes import Prior
-from coset.training.stage_settings import Database, FitSettings, ObjectiveSettings
+from coset.training.settings import Database, FitSettings, ObjectiveSettings
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from coset.identities.text_encoder import WordPieces
 from coset.readings.observed import ObservedColumn, ObservedTable
 from coset.routing.ranking.index import column_text, table_text
 from coset.routing.schema_files import read_schemas
-from coset.training.corpora import SCHEMAS
-from coset.training.routing_examples import RoutingCorpus
-from coset.training.text_model import Pace, Report, TextModel, batches_of_like_length, learn_in_steps
+from coset.training.data.corpora import SCHEMAS
+from coset.training.encoders.text_model import Pace, Report, TextModel, batches_of_like_length, learn_in_steps
+from coset.training.routing.examples import RoutingCorpus
 
 
 @dataclass(frozen=True)

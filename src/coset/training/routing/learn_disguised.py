@@ -3,7 +3,7 @@
 In: a corpus, routing weights whose encoder and query model stay, an output folder, a seed. Out: `ranker.safetensors` in
 the output folder. Learned from: the databases kept for the ranker, each by itself and pooled, as they are; and pools of
 them in disguise, two thirds as offline readers read them. Demand is not looked at. By itself:
-`python -m coset.training.further_routing --corpus DIR --out DIR [--most 20]`.
+`python -m coset.training.routing.learn_disguised --corpus DIR --out DIR [--most 20]`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from coset.routing.ranking.model import (
 )
 from coset.routing.ranking.query_model import QUERY_FILE
 from coset.routing.schema_files import Key
-from coset.training.disguise import KINDS
-from coset.training.disguised_routing import HiddenPool, hidden_pool
-from coset.training.ranking_stage import Example, RankingSettings, train_ranker
-from coset.training.routing_examples import Examples, Pool, RoutingCorpus, read_routing_corpus
+from coset.training.data.disguised_names import KINDS
+from coset.training.routing.examples import Examples, Pool, RoutingCorpus, read_routing_corpus
+from coset.training.routing.measure_disguised import HiddenPool, hidden_pool
+from coset.training.routing.ranker import Example, RankingSettings, train_ranker
 
 DISGUISES = 2
 
@@ -70,7 +70,10 @@ def _mixed(data: RoutingCorpus, keys: list[Key], seed: str) -> HiddenPool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m coset.training.further_routing", description="Train the ranker.")
+    parser = argparse.ArgumentParser(
+        prog="python -m coset.training.routing.learn_disguised",
+        description="Train the ranker.",
+    )
     parser.add_argument("--corpus", type=Path, required=True, help="folder with schemas and questions")
     parser.add_argument("--out", type=Path, required=True, help="folder for the weights")
     parser.add_argument("--most", type=int, default=20, help="questions of one database")

@@ -2,8 +2,9 @@
 
 In: a corpus, weights. Out: attribute and entity, top-1, top-3 and calibration error, for readable, abbreviated,
 translated and numbered names, with what offline readers read and without. Needs no torch. By itself:
-`python -m coset.training.disguised_figures --corpus DIR [--weights DIR] [--part validation] [--seen FILE]`. What the
-text encoders say is kept in the file `--seen`: weights with the same text encoders are measured in seconds then.
+`python -m coset.training.identities.measure_disguised --corpus DIR [--weights DIR] [--part validation] [--seen FILE]`.
+What the text encoders say is kept in the file `--seen`: weights with the same text encoders are measured in seconds
+then.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from coset.errors import CosetError, UserError
 from coset.identities.inventory import COORDINATES
 from coset.identities.model import IdentityModel, load_model
 from coset.training.annotation import Key, Part
-from coset.training.disguise import KINDS, Kind
-from coset.training.disguised import MEASURED, Conditions, disguised_set
-from coset.training.evaluate import Quality, quality
-from coset.training.identity_stage import Prepared, seen_plainly, signals_of, weigh
-from coset.training.objects import TrainingSet, read_training_set
+from coset.training.data.disguised_databases import MEASURED, Conditions, disguised_set
+from coset.training.data.disguised_names import KINDS, Kind
+from coset.training.data.labelled_objects import TrainingSet, read_training_set
+from coset.training.identities.evaluate import Quality, quality
+from coset.training.identities.stage import Prepared, seen_plainly, signals_of, weigh
 
 SEED = "measured"
 DOCUMENTED = Conditions(described=0.0, keys_told=1.0, documented=1.0)
@@ -144,7 +145,8 @@ def as_table(rows: Sequence[dict[str, Any]]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m coset.training.disguised_figures", description="Measure identities under disguised names."
+        prog="python -m coset.training.identities.measure_disguised",
+        description="Measure identities under disguised names.",
     )
     parser.add_argument("--corpus", type=Path, required=True, help="folder with the schemas")
     parser.add_argument("--weights", type=Path, help="folder of weights; else those that ship")

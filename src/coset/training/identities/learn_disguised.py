@@ -4,7 +4,7 @@ In: a corpus, a folder of weights, an output folder, a seed. Out: weights in the
 they were, label models, encoders, priors and calibration anew. A third of what is learned from are databases as they
 are, two thirds the same databases in disguise, most of them as offline readers read them. What a kind of names is worth
 is said for dev databases, by which settings are chosen. By itself:
-`python -m coset.training.further --corpus DIR --out DIR [--begin-with DIR] [--seed N]`.
+`python -m coset.training.identities.learn_disguised --corpus DIR --out DIR [--begin-with DIR] [--seed N]`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from coset.identities.model import (
 )
 from coset.identities.prototypes import Prior
 from coset.identities.signals import LabelModel, Signal, fit_label_model
-from coset.training.disguised import AS_IN_COMPANIES, disguised_set
-from coset.training.evaluate import best_calibration, quality
-from coset.training.fit import fit
-from coset.training.identity_stage import Encoders, Prepared, own_signals, seen_plainly, weigh
-from coset.training.objects import TrainingSet, read_training_set
-from coset.training.stage_settings import OF_ATTRIBUTES, OF_ENTITIES, FitSettings
+from coset.training.data.disguised_databases import AS_IN_COMPANIES, disguised_set
+from coset.training.data.labelled_objects import TrainingSet, read_training_set
+from coset.training.identities.evaluate import best_calibration, quality
+from coset.training.identities.fit import fit
+from coset.training.identities.stage import Encoders, Prepared, own_signals, seen_plainly, weigh
+from coset.training.settings import OF_ATTRIBUTES, OF_ENTITIES, FitSettings
 
 Report = Callable[[str, float], None]
 SEEN_FILE = "seen.pickle"
@@ -185,7 +185,10 @@ def dev_figures(sets: Sequence[Set], parts: dict[Coordinate, CoordinateModel], i
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m coset.training.further", description="Learn from disguises.")
+    parser = argparse.ArgumentParser(
+        prog="python -m coset.training.identities.learn_disguised",
+        description="Learn from disguises.",
+    )
     parser.add_argument("--corpus", type=Path, required=True, help="folder with the schemas")
     parser.add_argument("--out", type=Path, required=True, help="folder for the weights")
     parser.add_argument("--begin-with", type=Path, help="folder of weights; else those that ship")

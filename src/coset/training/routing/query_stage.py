@@ -1,8 +1,8 @@
 """Stage 3: the query model, from the corpora's questions and the identities of the columns that their queries read.
 
 In: a training set, questions, a trained identity model. Out: a `QueryModel` and figures on databases that were not
-trained on. Deterministic under its seed. By itself: `python -m coset.training.query_stage --corpus DIR --weights DIR
---out DIR` makes `query.safetensors` again for the routing encoder in a folder of weights.
+trained on. Deterministic under its seed. By itself: `python -m coset.training.routing.query_stage --corpus DIR
+--weights DIR --out DIR` makes `query.safetensors` again for the routing encoder in a folder of weights.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from coset.identities.prototypes import Array
 from coset.identities.text_encoder import TextEncoder
 from coset.routing.ranking.model import ENCODER_FILE, encoder_name
 from coset.routing.ranking.query_model import QueryModel, question_vectors
-from coset.training.corpora import Question, read_questions
-from coset.training.objects import TrainingSet, read_training_set
-from coset.training.query_fit import (
+from coset.training.data.corpora import Question, read_questions
+from coset.training.data.labelled_objects import TrainingSet, read_training_set
+from coset.training.routing.query_fit import (
     QuerySettings,
     Unfactorised,
     fit_compatibility,
@@ -39,7 +39,7 @@ from coset.training.query_fit import (
     place_prototypes,
     taught_demands,
 )
-from coset.training.query_targets import (
+from coset.training.routing.query_targets import (
     DemandQuality,
     QuestionSet,
     demand_quality,
@@ -161,7 +161,10 @@ def readable(figures: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m coset.training.query_stage", description="Make the query weights.")
+    parser = argparse.ArgumentParser(
+        prog="python -m coset.training.routing.query_stage",
+        description="Make the query weights.",
+    )
     parser.add_argument("--corpus", type=Path, required=True, help="folder with schemas and questions")
     parser.add_argument("--weights", type=Path, required=True, help="folder with the routing encoder")
     parser.add_argument("--out", type=Path, required=True, help="folder for query.safetensors and its figures")

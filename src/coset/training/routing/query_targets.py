@@ -21,8 +21,8 @@ from coset.identities.prototypes import Array
 from coset.identities.realise import realise_environment
 from coset.routing.ranking.query_model import QueryModel
 from coset.training.annotation import Key, Part
-from coset.training.corpora import Question
-from coset.training.objects import TrainingSet
+from coset.training.data.corpora import Question
+from coset.training.data.labelled_objects import TrainingSet
 
 Report = Callable[[str, float], None]
 Place = tuple[Key, str, str | None]

@@ -22,10 +22,10 @@ from coset.routing.request import Anchor, Demand
 from coset.routing.schema_files import Key, SchemaDatabase, read_schemas
 from coset.routing.schema_routing import MARK, SchemaRouter
 from coset.training.annotation import Part, split_databases
-from coset.training.corpora import SCHEMAS, Question, read_questions, read_written_questions
+from coset.training.data.corpora import SCHEMAS, Question, read_questions, read_written_questions
 
 if TYPE_CHECKING:
-    from coset.training.ranking_stage import Example
+    from coset.training.routing.ranker import Example
 
 Report = Callable[[str, float], None]
 RANKER_SHARE = 4
@@ -99,7 +99,7 @@ class Pool:
         self, question: Question, encoded: EncodedQuestion, demand: Demand | None, anchors: Sequence[Anchor]
     ) -> Example:
         found = candidates(encoded, demand, anchors, self.index)
-        from coset.training.ranking_stage import Example  # Needs torch; measuring a pool does not.
+        from coset.training.routing.ranker import Example  # Needs torch; measuring a pool does not.
 
         return Example(found, self.index, *self.gold(question), question.database)
 

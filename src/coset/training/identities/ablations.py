@@ -18,11 +18,11 @@ from coset.identities.model import CoordinateModel, IdentityModel
 from coset.identities.prototypes import RealisationSettings, distances, joint, memberships, realise
 from coset.identities.text_encoder import ObjectTexts, TextEncoder
 from coset.readings.observed import ObservedColumn
-from coset.training.evaluate import quality
-from coset.training.fit import fit
-from coset.training.identity_stage import Prepared, RecipeSettings, encode_seen, train_coordinate, weigh
-from coset.training.objects import Seen, TrainingObject, TrainingSet
-from coset.training.stage_settings import Database, FitSettings
+from coset.training.data.labelled_objects import Seen, TrainingObject, TrainingSet
+from coset.training.identities.evaluate import quality
+from coset.training.identities.fit import fit
+from coset.training.identities.stage import Prepared, RecipeSettings, encode_seen, train_coordinate, weigh
+from coset.training.settings import Database, FitSettings
 
 Report = Callable[[str, float], None]
 

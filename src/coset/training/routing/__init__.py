@@ -1,0 +1,1 @@
+"""The models of routing: query model, ranker and cuts, and how good they are."""
