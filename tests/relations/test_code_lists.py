@@ -206,3 +206,87 @@ def test_languages_stored_as_numbers_and_labels_in_two_languages_are_not_taken_f
         "FROM (VALUES ('prio'), ('etat')) a(d), range(5) r(i)",
     )  # fmt: skip
     assert {(part.code_column, part.domain) for part in codes} == {("cd", ("prio",)), ("cd", ("etat",))}
+
+
+GENERIC = """
+    SELECT row_number() OVER () AS id, * FROM (VALUES
+        ('107', 'A', 'on call'), ('107', 'B', 'resting'), ('107', 'C', 'driving'),
+        ('114', 'A', 'diesel'), ('114', 'B', 'petrol'), ('114', 'C', 'gas'),
+        ('121', 'A', 'low'), ('121', 'B', 'middle'), ('121', 'C', 'high')) t(set_no, val, txt)
+"""
+
+
+def test_a_number_of_each_row_is_no_code(connection: duckdb.DuckDBPyConnection):
+    lists = parts(connection, "lookup", GENERIC)
+    decoding = [part for part in lists if part.code_column == "val"]
+    assert {part.domain for part in decoding} == {("107",), ("114",), ("121",)}
+    assert all(part.labels.keys() == {"A", "B", "C"} for part in decoding)
+
+
+def test_the_title_of_a_domain_that_is_a_number_tells_the_column(connection: duckdb.DuckDBPyConnection):
+    lists = parts(connection, "lookup", GENERIC)
+    titles = """SELECT * FROM (VALUES ('107', 'Driver state'), ('114', 'Vehicle fuel'), ('121', 'Order urgency'))
+        t(set_no, title)"""
+    lists = with_titles([*lists, *parts(connection, "lookup_set", titles)])
+    fuel = CodeColumn("dwh/cars.fuel_cd", "cars", "fuel_cd", ("id", "fuel_cd"), "dwh/cars", {"A": 5, "B": 2, "C": 1})
+    [current] = find_code_lists([fuel], lists)
+    assert "'114'" in str(current.condition)
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "reading", "right"),
+    [
+        ("reader", "RDRBLCRSN", "reader block reason", "BlockReason"),
+        ("auftrag", "prioritaet", "priority", "PRIORITY"),
+        ("leser", "sperrgrund", "", "LSRSPR"),
+        ("loans", "loan_channel", "", "LN_CHNL"),
+    ],
+)
+def test_short_forms_and_other_languages_are_seen_through(
+    connection: duckdb.DuckDBPyConnection, table: str, name: str, reading: str, right: str
+):
+    domains = ("BlockReason", "PRIORITY", "LSRSPR", "LN_CHNL")
+    rows = ", ".join(f"('{domain}', '{code}', '{domain} word {code}')" for domain in domains for code in "1234")
+    lists = parts(connection, "lookup", f"SELECT * FROM (VALUES {rows}) t(domain, code, label)")
+    held = CodeColumn(f"a/{table}.{name}", table, name, ("id", name), f"a/{table}", {"1": 4, "2": 3, "4": 1}, reading)
+    [current] = find_code_lists([held], lists)
+    assert f"'{right}'" in str(current.condition)
+
+
+def test_values_that_no_other_list_has_tell_the_list_whatever_it_is_called(connection: duckdb.DuckDBPyConnection):
+    lists = parts(
+        connection, "x17", "SELECT * FROM (VALUES ('RPR', 'repair'), ('XCH', 'exchange'), ('NSP', 'look')) t(k, v)"
+    )
+    codes = CodeColumn("dwh/jobs.art", "jobs", "art", ("id", "art"), "dwh/jobs", {"RPR": 4, "XCH": 3, "NSP": 1})
+    assert [each.list for each in find_code_lists([codes], lists)] == ["dwh/x17"]
+    small = parts(connection, "x18", "SELECT * FROM (VALUES ('1', 'repair'), ('2', 'exchange'), ('3', 'look')) t(k, v)")
+    counts = CodeColumn("dwh/jobs.hands", "jobs", "hands", ("id", "hands"), "dwh/jobs", {"1": 4, "2": 3, "3": 1})
+    assert find_code_lists([counts], small) == []
+
+
+def test_what_counts_is_decoded_by_no_list_that_is_called_a_little_alike(connection: duckdb.DuckDBPyConnection):
+    lists = parts(connection, "lookup", "SELECT * FROM (VALUES ('LNKIND', '1', 'one way'), ('LNKIND', '2', 'both'), "
+                  "('USE', '1', 'private'), ('USE', '2', 'public')) t(domain, code, label)")  # fmt: skip
+    lanes = CodeColumn("a/roads.ln_cnt", "roads", "ln_cnt", ("id", "ln_cnt"), "a/roads", {"1": 4, "2": 3})
+    assert find_code_lists([lanes], lists, ListStanding(measures={"a/roads.ln_cnt"})) == []
+
+
+def test_the_dictionary_of_a_system_says_which_domain_decodes_a_column(tmp_path):
+    with duckdb.connect(str(tmp_path / "db.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE lookup AS {GENERIC}")
+        connection.execute("CREATE TABLE fields AS SELECT * FROM (VALUES ('drivers', 'q1', '107'), "
+                           "('cars', 'q1', '114'), ('orders', 'q2', '121'), ('orders', 'q3', NULL)) "
+                           "t(object_name, field_name, set_no)")  # fmt: skip
+        for start, (table, column) in enumerate((("drivers", "q1"), ("cars", "q1"), ("orders", "q2"))):
+            connection.execute(
+                f"CREATE TABLE {table} AS SELECT {start}000 + i AS {table}_id, ['A', 'B', 'C'][1 + i % 3] AS {column}, "
+                f"'{table} note ' || i * i AS q3 FROM range({60 + start}) t(i)"
+            )
+    (tmp_path / "coset.yaml").write_text("sources:\n  db:\n    location: db.duckdb\n", encoding="utf-8")
+    environment = load_environment(tmp_path / "coset.yaml")
+    comprehend(environment, stages=EVIDENCE)
+    with EvidenceState.open(environment.state_folder) as state:
+        found = {each.column: each.condition or "" for each in state.code_lists() if each.status == "current"}
+    wanted = {"db/main/drivers.q1": "'107'", "db/main/cars.q1": "'114'", "db/main/orders.q2": "'121'"}
+    assert found.keys() == wanted.keys()
+    assert all(number in found[column] for column, number in wanted.items())

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
+from coset.readings.vocabulary import folds, languages, vocabulary
 from coset.relations.code_lists.lists import ListPart
 from coset.relations.copies.stage import SENTENCE, is_telling
 from coset.relations.joins.names import (
     KEY_WORDS,
-    agreement,
     bare_name,
     column_names_table,
     columns_agree,
@@ -29,6 +29,14 @@ _CODE_ENDS = ("code", "cod", "cd", "typ", "type", "kz")
 BY_TABLE = 0.65
 """What it is worth that a domain is called after the column's table and source, and not after the column."""
 SAID = 0.9
+LEAST_OWN, SHORTEST_SPELLED = 0.6, 3
+_LIST_MARK = re.compile(
+    r"^(?:refs?|lkp?|lkup|lookups?|tbl|tab|dict?|dim|cat|codes?|cod|lists?|enum|[tzcd])[_\W]+|^zz?(?=[a-z])|"
+    r"[_\W]+(?:lists?|codes?|ref|lkp|lookup|tab)$",
+    re.IGNORECASE,
+)
+"""What a table's name says of its being a list, and not of what."""
+_ASIDE = re.compile(r"\([^)]*\)")
 _WORD = re.compile(r"[A-Za-z_][\w$]*")
 _SMALL = frozenset(("of", "the", "a", "an", "and", "or", "by", "for", "in", "code", "codes", "list", "type"))
 
@@ -46,6 +54,7 @@ class CodeColumn:
     counts: Mapping[str, int]
     reading: str = ""
     """What the column is in plain words, where that is known."""
+    table_reading: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,10 +67,10 @@ class Said:
 
 def agreement_of(column: CodeColumn, part: ListPart, said: Sequence[Said]) -> float:
     """The best of names, titles and what documents say."""
-    best = domain_agreement(column, part)
+    if (column.table.lower(), column.name.lower()) in part.decodes:
+        return 1.0
+    best = max(domain_agreement(column, part), words_agreement(column, part))
     read = _telling(column.reading)
-    if part.title and read:
-        best = max(best, agreement(read, _telling(part.title)))
     if part.domain:
         best = max(best, _by_place(column, part))
     if len(read) > 1 and best < SAID:
@@ -73,8 +82,88 @@ def agreement_of(column: CodeColumn, part: ListPart, said: Sequence[Said]) -> fl
     return best
 
 
+@lru_cache(maxsize=50_000)
 def _telling(text: str) -> tuple[str, ...]:
-    return tuple(word for word in words(text) if word not in _SMALL)
+    plain = _ASIDE.sub("", text)
+    return tuple(word for word in words(plain) if word not in _SMALL and word not in KEY_WORDS and not word.isdigit())
+
+
+def words_agreement(column: CodeColumn, part: ListPart) -> float:
+    """How well a column and its table go with what the list is called: word by word, by the names as they stand, in
+    English, and by a short form that is put together of the pieces of several words (`RDRCAT` for the category of
+    readers)."""
+    bare = bare_name(column.name, table_prefix(column.siblings))
+    ways = {
+        (_telling(bare), _telling(column.table)),
+        (_telling(column.name), _telling(column.table)),
+        (_telling(column.reading), (*_telling(column.table_reading), *_telling(column.table))),
+    }
+    names = [*part.domain, " ".join(part.domain)] if part.domain else [_LIST_MARK.sub("", _list_name(part))]
+    targets = {_telling(name) for name in names} | {_telling(part.title)}
+    targets |= {_in_english(target) for target in targets}
+    best = max((_told(own, table, target) for own, table in ways for target in targets), default=0.0)
+    glued = [re.sub(r"[^a-z]", "", name.lower()) for name in names]
+    for own, table in ways:
+        best = max(best, *(_spelled(text, table, own) for text in glued))
+    short, named = re.sub(r"[^a-z]", "", _core(bare)), (*_telling(column.table_reading), *_telling(column.table))
+    return max(best, *(_spelled(short, named, target) for target in targets))
+
+
+def _told(own: tuple[str, ...], table: tuple[str, ...], target: tuple[str, ...]) -> float:
+    """The share of a column's words that a list is called after, and of the list's words that the column and its table
+    have."""
+    if not own or not target:
+        return 0.0
+    found = sum(max(word_agreement(word, each) for each in target) * len(word) for word in own)
+    mine = found / sum(map(len, own))
+    if mine < LEAST_OWN:
+        return 0.0
+    near = (*own, *table)
+    back = sum(max(word_agreement(word, each) for each in near) * len(word) for word in target)
+    return 0.6 * mine + 0.4 * back / sum(map(len, target))
+
+
+@lru_cache(maxsize=50_000)
+def _in_english(found: tuple[str, ...]) -> tuple[str, ...]:
+    """Words of another language in English, as far as one that is known has them."""
+    result: list[str] = []
+    for word in found:
+        known = (
+            []
+            if vocabulary().is_word(word)
+            else [
+                each
+                for folded in folds(word)
+                for language in languages().values()
+                if (each := language.english(folded)[:1] or language.compound(folded))
+            ]
+        )
+        result += [each for said in (known[0] if known else ()) for each in words(said)] or [word]
+    return tuple(result)
+
+
+@lru_cache(maxsize=200_000)
+def _spelled(text: str, table: tuple[str, ...], own: tuple[str, ...]) -> float:
+    """Whether a text is put together of the beginnings or letters of words in their order, all of it and at least one
+    of the column's own words: less where some of these are left out."""
+    if len(text) < SHORTEST_SPELLED or not own:
+        return 0.0
+    reached = {0: 0}
+    for place, word in enumerate((*table, *own)):
+        is_own = place >= len(table)
+        further = dict(reached)
+        for begin, used in reached.items():
+            for end in range(begin + 2, min(len(text), begin + len(word)) + 1):
+                if _is_short_form(text[begin:end], word):
+                    further[end] = max(further.get(end, 0), used + is_own * len(word))
+        reached = further
+    used = reached.get(len(text), 0)
+    return 0.6 + 0.3 * used / sum(map(len, own)) if used else 0.0
+
+
+def _is_short_form(piece: str, word: str) -> bool:
+    letters = iter(word)
+    return piece[0] == word[0] and all(letter in letters for letter in piece)
 
 
 def _by_place(column: CodeColumn, part: ListPart) -> float:
@@ -122,9 +211,11 @@ def domain_agreement(column: CodeColumn, part: ListPart) -> float:
         plain = re.sub(r"[^a-z0-9]", "", target.lower())
         if len(plain) < 2:
             continue
+        starts = {word[0] for word in words(target)}
         for name in {bare, whole}:
-            if len(name) < 2:
-                continue
+            ends = len(words(target)) == 1 and plain.endswith(name)
+            if len(name) < 2 or not (name[0] in starts or ends):
+                continue  # Letters here and there in a long name say nothing.
             own = _common(plain, name) / len(name)
             back = _common(plain, near) / len(plain)
             best = max(best, 0.6 * own + 0.4 * back if own >= 0.75 else 0.0)

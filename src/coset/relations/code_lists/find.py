@@ -7,19 +7,25 @@ Of several lists that decode a column the one that is kept up to date is current
 
 from __future__ import annotations
 
+import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coset.environment.copy_names import name_hints
 from coset.relations.code_lists.agreement import CodeColumn, Said, agreement_of
 from coset.relations.code_lists.lists import ListPart, plain
+from coset.relations.joins.names import words
 from coset.state.objects import CodeList
 
-LEAST_HELD, LEAST_NAME = 0.8, 0.6
+LEAST_HELD, LEAST_NAME, CALLED = 0.8, 0.6, 0.8
 LONG_LIST, FEW_USED = 100, 0.02
 """Of a list that is longer, hardly any code is used: it lists things, which are joined by their key."""
+ALL_HELD, LEAST_USED = 0.99, 0.3
+CHANCE_BITS, CLEAR_BITS, LEAST_LISTS, MOST_ROOM = 4.0, 4.0, 8, 4_000.0
+NAMED_ALIKE = 0.2
+SAME_CODES, LEAST_SAME = 0.7, 3
 STILL_HELD = 0.2
 """An outdated list may lack the codes that came later, as long as it has so many of the column's rows."""
 _CODED = re.compile(
@@ -38,6 +44,8 @@ class ListStanding:
     """Tables that documents speak of."""
     said: Mapping[str, Sequence[Said]] = field(default_factory=dict)
     """The sentences that name each table."""
+    measures: Collection[str] = ()
+    """Columns that count or measure: only a list that is called after one decodes it."""
     joined: Collection[tuple[str, str]] = ()
     """Pairs of a column and the code column of a list that are known to join."""
 
@@ -52,6 +60,8 @@ class _Match:
     used: float
     """The share of the list's codes that the column has."""
     name: float
+    bits: float
+    """How unlikely it is that a list has the column's values by chance."""
 
     @property
     def place(self) -> tuple[str, tuple[str, ...], str]:
@@ -70,6 +80,7 @@ def find_code_lists(
             own[f"{references[place]}.{part.code_column}"].append(part)
         for code in part.codes:
             holders[code].add(place)
+    rarity = _Rarity.of(parts)
     found: list[CodeList] = []
     for column in columns:
         counted: dict[int, int] = defaultdict(int)
@@ -79,23 +90,65 @@ def find_code_lists(
                 counted[place] += count
         total = sum(column.counts.values())
         matches = [
-            _match(column, values, parts[place], references[place], count / total, known)
+            _match(column, values, parts[place], references[place], count / total, known, rarity)
             for place, count in counted.items()
             if count >= STILL_HELD * total and references[place] != column.table_reference
         ]
-        found += _chosen(column, matches, own.get(column.reference, ()), known)
+        found += _chosen(column, matches, own.get(column.reference, ()), known, rarity.least_bits)
     return found
 
 
+@dataclass(frozen=True)
+class _Rarity:
+    """In how many lists each code stands, by the lists' domains: `1` is in most, `PRTL_DLV` in one."""
+
+    lists: int
+    holding: Mapping[str, int]
+
+    @classmethod
+    def of(cls, parts: Sequence[ListPart]) -> _Rarity:
+        by_list: dict[object, set[str]] = defaultdict(set)
+        for part in parts:
+            by_list[_domain_name(part.domain) or part.codes] |= part.codes
+        return cls(len(by_list), Counter(code for codes in by_list.values() for code in codes))
+
+    @property
+    def least_bits(self) -> float:
+        """From here on hardly any of so many lists has the values of a column by chance."""
+        return CHANCE_BITS + math.log2(max(1, self.lists))
+
+    def bits(self, values: Collection[str], part: ListPart) -> float:
+        """How unlikely it is that the list has these by chance: by the other lists that have them, and by how full of
+        codes of their kind it is."""
+        full = Counter(map(_shape, part.codes))
+        return sum(self._bits(value, full) for value in values if value in part.codes)
+
+    def _bits(self, value: str, full: Mapping[str, int]) -> float:
+        if value.isdigit():
+            return 0.25 if len(value) < 3 else 2.0  # Counts and sizes are near to each other.
+        others = (self.holding[value] - 0.5) / max(self.lists, LEAST_LISTS)
+        room = full[_shape(value)] / min(26.0 ** min(4, len(value)), MOST_ROOM)
+        return -math.log2(min(1.0, max(others, room)))
+
+
+def _shape(code: str) -> str:
+    return "9" * len(code) if code.isdigit() else "a" * min(4, len(code))
+
+
 def _match(
-    column: CodeColumn, values: frozenset[str], part: ListPart, reference: str, held: float, standing: ListStanding
+    column: CodeColumn,
+    values: frozenset[str],
+    part: ListPart,
+    reference: str,
+    held: float,
+    standing: ListStanding,
+    rarity: _Rarity,
 ) -> _Match:
     used = len(part.codes & values) / max(1, len(part.codes))
     near = reference.partition("/")[0] == column.reference.partition("/")[0] and not part.domain
     judged = held >= LEAST_HELD or near
-    return _Match(
-        part, reference, held, used, agreement_of(column, part, standing.said.get(reference, ())) if judged else 0.0
-    )
+    name = agreement_of(column, part, standing.said.get(reference, ())) if judged else 0.0
+    return _Match(part, reference, held, used, name, rarity.bits(values, part) if held >= ALL_HELD else 0.0)
 
 
 def _freshness(match: _Match, standing: ListStanding) -> tuple[float, bool, float, str]:
@@ -123,16 +176,23 @@ def _is_spoken_of(part: ListPart, reference: str, standing: ListStanding) -> boo
 
 
 def _chosen(
-    column: CodeColumn, matches: Sequence[_Match], own: Sequence[ListPart], standing: ListStanding
+    column: CodeColumn,
+    matches: Sequence[_Match],
+    own: Sequence[ListPart],
+    standing: ListStanding,
+    least_bits: float,
 ) -> list[CodeList]:
-    rivals = _Rivals.of(matches)
-    believed = [each for each in matches if each.held >= LEAST_HELD and _is_believed(column, each, rivals, standing)]
+    able = [each for each in matches if each.held >= LEAST_HELD]
+    believed = [each for each in able if _is_believed(column, each, able, standing, least_bits)]
     if not believed:
         return []
+    # What it is called decides what the list is of; then the one counts that is kept up to date.
+    named = max(believed, key=lambda match: (match.name, match.held, match.bits))
+    believed = [each for each in believed if each.name >= named.name - NAMED_ALIKE or _is_version(column, each, named)]
     ordered = sorted(believed, key=lambda match: _freshness(match, standing), reverse=True)
     first = ordered[0]
     if own and _freshness(first, standing) <= max(
-        _freshness(_Match(part, column.table_reference, 1.0, 1.0, first.name), standing) for part in own
+        _freshness(_Match(part, column.table_reference, 1.0, 1.0, first.name, 0.0), standing) for part in own
     ):
         return []  # The code of a list that is newer than what could explain it.
     result: list[CodeList] = []
@@ -172,7 +232,7 @@ def _is_version(column: CodeColumn, match: _Match, first: _Match) -> bool:
         return _domain_name(one.domain) == _domain_name(other.domain) or (
             one.table is not other.table and _labels_alike(one, other)
         )
-    if _labels_alike(one, other):
+    if _labels_alike(one, other) or _codes_alike(one, other):
         return True
     near = match.reference.split("/")[0] == column.reference.split("/")[0]
     return near and not other.domain and match.name >= 0.8
@@ -182,48 +242,38 @@ def _domain_name(domain: tuple[str, ...]) -> str:
     return re.sub(r"[^a-z0-9]", "", "".join(domain).lower())
 
 
-@dataclass(frozen=True)
-class _Rivals:
-    """The lists in force that have all codes of a column: their places, and the domains of which it uses most codes."""
-
-    alone: frozenset[tuple[str, tuple[str, ...]]]
-    fitting: frozenset[tuple[str, ...]]
-
-    @classmethod
-    def of(cls, matches: Sequence[_Match]) -> _Rivals:
-        whole = [each for each in matches if each.held >= 0.99 and each.part.is_open]
-        return cls(
-            frozenset((each.reference, each.part.domain) for each in whole),
-            frozenset(each.part.domain for each in whole if each.used >= 0.7),
-        )
-
-
-def _is_believed(column: CodeColumn, match: _Match, rivals: _Rivals, standing: ListStanding) -> bool:
-    """Names agree; or the codes are telling and no other domain has them all; or the two columns are known to join."""
+def _is_believed(
+    column: CodeColumn, match: _Match, able: Sequence[_Match], standing: ListStanding, least_bits: float
+) -> bool:
+    """Names agree; or the codes are telling and no list of other things has them all; or the two columns are known to
+    join."""
     if (column.reference, f"{match.reference}.{match.part.code_column}") in standing.joined and match.held >= 0.9:
         return True
     if match.used < FEW_USED and len(match.part.labels) > LONG_LIST:
         return False  # Things of which a handful of numbers are met by chance, whatever they are called.
-    if match.name >= LEAST_NAME:
-        return match.held >= 0.95 or match.name >= 0.8
-    fits = len(column.counts) >= 4 and match.held >= 0.99 and match.used >= 0.7 and bool(match.part.domain)
-    if fits and rivals.fitting == {match.part.domain}:
-        return True
-    near = match.reference.split("/")[0] == column.reference.split("/")[0]
-    if match.held < 0.99 or match.used < 0.3:
+    if match.name < CALLED and column.reference in standing.measures:
         return False
-    alone = len(rivals.alone) == 1
-    if near and alone and _is_sparse(column) and _CODED.search(f"{column.name} {column.reading}"):
+    if match.name >= LEAST_NAME:
+        return match.held >= 0.95 or match.name >= CALLED
+    if match.held < ALL_HELD or match.used < LEAST_USED:
+        return False
+    whole = [each for each in able if each.held >= ALL_HELD and each.part.is_open]
+    rivals = [each for each in whole if each.place != match.place and not _is_version(column, each, match)]
+    near = match.reference.split("/")[0] == column.reference.split("/")[0]
+    if near and not rivals and _is_sparse(column) and _CODED.search(f"{column.name} {column.reading}"):
         return True
-    telling = sum(any(letter.isalpha() for letter in value) for value in column.counts)
-    long = all(len(value) >= 2 for value in column.counts)
-    return telling >= 3 and (long or (near and match.used >= 0.5 and alone))
+    clear = all(each.bits <= match.bits - CLEAR_BITS or each.used < match.used / 2 for each in rivals)
+    return clear and match.bits >= least_bits
 
 
 def _is_sparse(column: CodeColumn) -> bool:
     """Numbers far apart, at least three: they do not stand in a list by chance."""
-    held = sorted({int(value) for value in column.counts if re.fullmatch(r"\d{2,9}", value)})
-    return len(held) >= 3 and len(held) == len(column.counts) and held[-1] - held[0] >= 8 * len(held)
+    return _are_sparse(column.counts, 8)
+
+
+def _are_sparse(codes: Collection[str], times: int = 5) -> bool:
+    held = sorted({int(code) for code in codes if re.fullmatch(r"\d{2,9}", code)})
+    return len(held) >= 3 and len(held) == len(codes) and held[-1] - held[0] >= times * len(held)
 
 
 def _labels_alike(one: ListPart, other: ListPart) -> bool:
@@ -232,6 +282,21 @@ def _labels_alike(one: ListPart, other: ListPart) -> bool:
     codes = labels.keys() & others.keys()
     same = sum(labels[code].lower() == others[code].lower() for code in codes)
     return bool(codes) and same >= 0.3 * len(codes) and len(codes) >= 0.4 * min(len(labels), len(others))
+
+
+def _codes_alike(one: ListPart, other: ListPart) -> bool:
+    """Whether two lists have the same codes, which no list has by chance."""
+    shared = one.codes & other.codes
+    telling = sum(not code.isdigit() and len(code) > 1 for code in shared)
+    return len(shared) >= SAME_CODES * max(len(one.codes), len(other.codes)) and (
+        telling >= LEAST_SAME or _are_sparse(shared) or not _words_of(one).isdisjoint(_words_of(other))
+    )
+
+
+def _words_of(part: ListPart) -> set[str]:
+    """The words by which a list is told from others."""
+    names = part.domain or (part.table.reference.table or "",)
+    return {word for name in names for word in words(name) if len(word) >= 4}
 
 
 def _by_plain(part: ListPart) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -84,7 +84,9 @@ class ListPart:
     overlaps: int = 0
     """How many codes have several labels in force at once; the one that began last is taken."""
     title: str = ""
-    """What the domain is called in words, where a list of domains says so."""
+    """What the domain, or a list of its own, is called in words, where that is known."""
+    decodes: frozenset[tuple[str, str]] = frozenset()
+    """The columns, each with its table, that the system's own dictionary says are decoded, in small letters."""
 
     @cached_property
     def codes(self) -> frozenset[str]:
@@ -146,9 +148,9 @@ def parts_of(connection: duckdb.DuckDBPyConnection, table: JoinableTable) -> lis
     return parts
 
 
-def with_titles(parts: Sequence[ListPart]) -> list[ListPart]:
-    """Parts with what their domains are called, where another table of the source lists the domains: system 40 and
-    type CM are `Cost methods` there."""
+def with_titles(parts: Sequence[ListPart], readings: Mapping[str, str] | None = None) -> list[ListPart]:
+    """Parts with what they are called: where another table of the source lists the domains, what it says (system 40 and
+    type CM are `Cost methods` there); a list of its own by what its table is read as."""
     titles: dict[tuple[str, ...], set[str]] = {}
     for part in parts:
         for code, label in part.labels.items():
@@ -156,8 +158,12 @@ def with_titles(parts: Sequence[ListPart]) -> list[ListPart]:
             titles.setdefault(tuple(map(str.lower, place)), set()).add(label)
     result = []
     for part in parts:
+        if not part.domain:
+            title = (readings or {}).get(str(part.table.reference), "")
+            result.append(replace(part, title=title) if title else part)
+            continue
         place = tuple(map(str.lower, (part.table.reference.source, *part.domain)))
-        known = titles.get(place) or titles.get((place[0], place[-1]), set()) if part.domain else set()
+        known = titles.get(place) or titles.get((place[0], place[-1]), set())
         result.append(replace(part, title=next(iter(known))) if len(known) == 1 else part)
     return result
 
@@ -178,10 +184,13 @@ def _variants(table: JoinableTable, found: _Columns, values: dict[str, list[str 
 
 
 def _is_own_key(name: str, table: JoinableTable, values: dict[str, list[str | None]]) -> bool:
-    """Whether a column is called the key of its own table (`Id`, `record_type_id` of record_types) and is one."""
-    if not is_key_name(name) or not _are_codes(values[name]) or not _is_key(values, (name,)):
+    """Whether a column is a key of its table and stands first or is called so (`Id`, `record_type_id` of
+    record_types)."""
+    if not _are_codes(values[name]) or not _is_key(values, (name,)):
         return False
-    return not stem(name) or column_names_table(name, table.reference.table or "", "") >= 0.8
+    if name == next(iter(values)):
+        return True
+    return is_key_name(name) and (not stem(name) or column_names_table(name, table.reference.table or "", "") >= 0.8)
 
 
 def _without_language(name: str) -> tuple[str, str | None]:
@@ -225,12 +234,17 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
     codes.sort(key=lambda name: _mean_length(values[name]) > SHORT_CODE)
     order = list(values)
     prefix = table_prefix(tuple(order))
-    # Labels in another language, and the order in which codes are shown, are codes only where nothing else is.
+    # Labels in another language, the order in which codes are shown, and numbers of rows are codes only where nothing
+    # else is.
     begins, language_of_label = _without_language(label)
     likely = [
         name
         for name in codes
-        if not (_ORDER.search(name) or (language_of_label and _without_language(name)[0] == begins))
+        if not (
+            _ORDER.search(name)
+            or (language_of_label and _without_language(name)[0] == begins)
+            or _numbers_rows(name, codes, values)
+        )
     ]
     fixed = [name for name in (language, begin, flag) if name]
     for some in (likely, codes):
@@ -246,6 +260,20 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
     if found.domain and len(first) <= 2 and set(found.domain) <= set(first):
         return replace(found, domain=tuple(first))
     return found
+
+
+def _numbers_rows(name: str, codes: Sequence[str], values: dict[str, list[str | None]]) -> bool:
+    """Whether a column numbers the rows one by one, while one with letters, or one that repeats, may hold the codes."""
+    held = values[name]
+    if None in held or not all(value and value.isdigit() for value in held) or len(set(held)) < len(held):
+        return False
+    numbers = sorted(int(value or 0) for value in held)
+    others = (each for each in codes if each != name and not _ORDER.search(each))
+    return numbers[-1] - numbers[0] < 1.2 * len(numbers) and any(
+        any(letter.isalpha() for value in _present(values[each]) for letter in value)
+        and (not _may_be_domain(values[each]) or len(codes) > 2)
+        for each in others
+    )
 
 
 def _best_code(

@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment
 from coset.evidence.reading import JoinableTable
 from coset.relations.code_lists.agreement import CodeColumn, said_of_lists, sentences_about
+from coset.relations.code_lists.field_maps import columns_of_domains
 from coset.relations.code_lists.find import ListStanding, find_code_lists
 from coset.relations.code_lists.lists import ListPart, may_be_list, parts_of, plain, with_titles
 from coset.relations.copies.row_overlap import PassingOver
@@ -24,12 +26,14 @@ from coset.relations.copies.stage import (
     standing_of,
     texts_in_force,
 )
+from coset.relations.joins.judging import GROUPS
 from coset.relations.joins.names import stem
 from coset.state.evidence_state import corrections_in_force
+from coset.state.joins import Profiles, profiles
 from coset.state.objects import CodeList
 from coset.state.read_model import ReadModel
 from coset.state.readings import ReadingStore
-from coset.state.tables import PathRow, few_valued_columns, named_columns
+from coset.state.tables import ColumnRow, PathRow, few_valued_columns, named_columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from coset.state import EvidenceState
 
 SURE_JOIN = 0.6
+SURELY_MEASURED = 0.6
 MOST_VALUES = 300
 """A column of more distinct values is decoded by a join, not by a list."""
 PLACES_READ = 2_000
@@ -62,33 +67,67 @@ def find_and_store_code_lists(
                 opens(table)
             with passing_over(str(table.reference)):
                 parts += parts_of(connection, table)
-    parts = with_titles(parts)
-    relations = ReadModel(state).relations
-    joined = {(row.left_columns[0], row.right_columns[0]) for row in relations if row.confidence >= SURE_JOIN}
     readings = {each.reference: each.name for each in ReadingStore(state).all(best=True)}
-    columns = code_columns(state, copies, readings)
 
     def opened(table: JoinableTable) -> JoinableTable:
         if opens:
             opens(table)
         return table
 
+    parts = with_uses(with_titles(parts, readings), connection, tables, ReadModel(state).all(ColumnRow), opened)
+    relations = ReadModel(state).relations
+    joined = {(row.left_columns[0], row.right_columns[0]) for row in relations if row.confidence >= SURE_JOIN}
+    columns = code_columns(state, copies, readings)
+
     by_reference = {str(table.reference): table for table in tables}
     for path in _places_with_codes(state, copies, parts):
         holder = by_reference.get(path.table_reference)
         if holder is not None and not holder.members:
             with passing_over(path.table_reference):
-                columns += _code_place(connection, opened(holder), path, readings.get(path.reference, ""))
+                columns += _code_place(connection, opened(holder), path, readings)
     texts = texts_in_force(state)
     names = {(str(part.table.reference), part.table.reference.table or "") for part in parts}
     retired = {*standing.retired, *spoken_of(texts, sorted(names), lists=True).retired}
     known = ListStanding(
-        copies, retired, standing.named, said_of_lists(texts, parts), joined
+        copies, retired, standing.named, said_of_lists(texts, parts), measures(profiles(state, "attribute")), joined
     )  # fmt: skip
     found = find_code_lists(columns, parts, known)
     lists = overruled(found, corrections_in_force(environment, state).code_lists)
     state.store_code_lists(lists, labels_of(lists, parts, columns))
     state.set_meta(TABLES_OF_LISTS, "\n".join(sorted({name.lower() for _, name in names if is_telling(name)})))
+
+
+def with_uses(
+    parts: Sequence[ListPart],
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[JoinableTable],
+    columns: Sequence[ColumnRow],
+    opened: Callable[[JoinableTable], JoinableTable],
+) -> list[ListPart]:
+    """Parts with the columns that a system's own dictionary says they decode, where these are of its source."""
+    result = list(parts)
+    for source in {part.table.reference.source for part in parts}:
+        own = [place for place, part in enumerate(result) if part.table.reference.source == source and part.domain]
+        domains = {result[place].domain[-1].lower() for place in own}
+        near = [table for table in tables if table.reference.source == source]
+        uses = columns_of_domains(connection, near, columns, domains, opened) if domains else {}
+        for place in own:
+            decoded = uses.get(result[place].domain[-1].lower())
+            if decoded:
+                result[place] = replace(result[place], decodes=frozenset(decoded))
+    return result
+
+
+def measures(attributes: Profiles) -> set[str]:
+    """The columns that count or measure, by their roles; levels and ranks may be codes."""
+    places = [
+        place
+        for place, name in enumerate(attributes.identities)
+        if GROUPS.get(name) == "measure" and name not in ("level", "rank", "score", "version", "value", "duration")
+    ]
+    return {
+        reference for reference, shares in attributes.by_reference.items() if shares[places].sum() >= SURELY_MEASURED
+    }
 
 
 def _places_with_codes(state: EvidenceState, copies: set[str], parts: Sequence[ListPart]) -> list[PathRow]:
@@ -102,7 +141,7 @@ def _places_with_codes(state: EvidenceState, copies: set[str], parts: Sequence[L
 
 
 def _code_place(
-    connection: duckdb.DuckDBPyConnection, table: JoinableTable, path: PathRow, reading: str
+    connection: duckdb.DuckDBPyConnection, table: JoinableTable, path: PathRow, readings: Mapping[str, str]
 ) -> Iterator[CodeColumn]:
     """A place inside a nested column with its values, where these are few."""
     value = f"unnest({path.expression})" if path.type.endswith("[]") else path.expression
@@ -114,7 +153,7 @@ def _code_place(
         name = _name_of_place(path.reference.removeprefix(f"{path.table_reference}."))
         yield CodeColumn(
             path.reference, table.reference.table or "", name, tuple(each.name for each in table.columns),
-            path.table_reference, dict(rows), reading,
+            path.table_reference, dict(rows), readings.get(path.reference, ""), readings.get(path.table_reference, ""),
         )  # fmt: skip
 
 
@@ -169,7 +208,7 @@ def code_columns(state: EvidenceState, copies: set[str], readings: Mapping[str, 
         CodeColumn(
             row.reference, row.table_name, row.name, siblings[row.table_reference], row.table_reference,
             {value: int(count or 1) for value, count in zip(row.held, row.counts, strict=True)},
-            (readings or {}).get(row.reference, ""),
+            (readings or {}).get(row.reference, ""), (readings or {}).get(row.table_reference, ""),
         )
         for row in few_valued_columns(state, MOST_VALUES)
         if row.table_reference not in copies
