@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from coset.state.evidence_state import EvidenceState
 
 
-FEW_VALUES = 3_000
+FEW_VALUES = 300
 """So many values are written without Arrow."""
 _KNOWN_TYPES: dict[str, dict[str, Any]] = {}
 """Of tables by their names, which have the same columns in every database that rows are written to."""

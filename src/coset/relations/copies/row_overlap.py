@@ -9,12 +9,14 @@ the same part of the keys is compared on both sides. Which of the two is the ori
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from coset.environment.source import Column
 from coset.evidence.column_expressions import column_kind
 from coset.evidence.reading import JoinableTable
 from coset.sql_text import identifier
@@ -26,13 +28,12 @@ MOST_ROWS = 300_000
 """Of tables with more rows the rows with one in so many keys are compared."""
 MOST_COLUMNS = 120
 COUNTED_AT_ONCE = 16
-"""Counting distinct values takes megabytes for each column, however few rows there are."""
+"""Of so many columns the hashes are held at once to count the different ones."""
 UNIQUE, NEARLY_UNIQUE = 0.98, 0.4
 """A key is unique on one side; a load may hold the same rows twice."""
 KEYS_TRIED, WELL_FOUND = 4, 0.8
 KEY_COLUMNS = 8
 """A key of several columns is looked for among so many, from the first on."""
-_NUMBER = r"-?(0|[1-9][0-9]{0,14})([.][0-9]+)?"
 
 
 @dataclass(frozen=True)
@@ -283,29 +284,20 @@ class RowCounter:
                 self._loaded[table] = self._read(table, f"coset_copy_{len(self._loaded)}")
         return self._loaded[table]
 
+    def _distinct(self, name: str, columns: int) -> Iterator[int]:
+        """How many different values each column has. Sorting hashes takes a fraction of the engine's count."""
+        for start in range(0, columns, COUNTED_AT_ONCE):
+            hashes = ", ".join(f"h{place}" for place in range(start, min(columns, start + COUNTED_AT_ONCE)))
+            for values in self._connection.sql(f"SELECT {hashes} FROM {name}").to_arrow_table().itercolumns():
+                yield len(np.unique(values.drop_null().to_numpy()))
+
     def _read(self, table: JoinableTable, name: str) -> _Loaded:
         part = 1 << max(0, math.ceil(math.log2(max(1, table.rows) / MOST_ROWS)))
         columns = table.columns[:MOST_COLUMNS]
-        chosen = f" WHERE hash(t0) % {part} = 0" if part > 1 else ""
-        texts = ", ".join(f"{text_of(column.name, column.type)} AS t{place}" for place, column in enumerate(columns))
-        values = ", ".join(
-            f"hash(t{place}) AS h{place}, {_day(place)} AS d{place}"
-            if _may_be_date(column.type)
-            else f"hash(t{place}) AS h{place}"
-            for place, column in enumerate(columns)
-        )
-        values = re.sub(r"hash\((t\d+)\)", r"CASE WHEN \1 IS NOT NULL THEN hash(\1) END", values)
-        self._connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE {name} AS "
-            f"SELECT row_number() OVER () AS row, {values} FROM (SELECT {texts} FROM {table.relation}){chosen}"
-        ).fetchall()
-        distinct: dict[str, int] = {}
-        for start in range(0, len(columns), COUNTED_AT_ONCE):
-            some = columns[start : start + COUNTED_AT_ONCE]
-            counts = ", ".join(f"count(DISTINCT h{start + place})" for place in range(len(some)))
-            [row] = self._connection.execute(f"SELECT {counts} FROM {name}").fetchall()
-            distinct.update(zip((column.name for column in some), row, strict=True))
         dates = [place for place, column in enumerate(columns) if _may_be_date(column.type)]
+        hashes = _hashes(table, columns, dates, part)
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {hashes}").fetchall()
+        distinct = dict(zip((column.name for column in columns), self._distinct(name, len(columns)), strict=True))
         held = "".join(f", count(d{place}), count(h{place})" for place in dates)
         [row] = self._connection.execute(f"SELECT count(*){held} FROM {name}").fetchall()
         rest = row[1:]
@@ -327,36 +319,65 @@ def _place(table: JoinableTable, name: str) -> int:
     return next(place for place, column in enumerate(table.columns) if column.name == name)
 
 
-def text_of(name: str, type: str) -> str:
-    """A value as text that is the same however an engine types it; NULL for nothing and for blanks. What is beyond the
-    type that all are compared in (a day in the year 5,874,897) is its own text."""
-    column, kind = identifier(name), column_kind(type)
-    if kind in ("integer", "decimal", "float"):
-        return f"coalesce(CAST(TRY_CAST({column} AS DOUBLE) AS VARCHAR), CAST({column} AS VARCHAR))"
-    if kind in ("timestamp", "date"):
-        return f"coalesce(CAST(TRY_CAST({column} AS TIMESTAMP) AS VARCHAR), CAST({column} AS VARCHAR))"
-    if type.upper() == "BOOLEAN":
-        return f"CASE {column} WHEN TRUE THEN '1.0' WHEN FALSE THEN '0.0' END"
-    text = f"nullif(trim(CAST({column} AS VARCHAR)), '')"
+def _hashes(table: JoinableTable, columns: Sequence[Column], dates: Sequence[int], part: int) -> str:
+    """A query of a table's rows: each with a number and, by place, the hash `h` of every value and the day `d` of what
+    may be one. The patterns are written once for all columns, over lists: planning costs more than thousands of rows.
+    """
+    words = [place for place, column in enumerate(columns) if _is_words(column.type)]
+    others = [place for place, column in enumerate(columns) if not _is_words(column.type)]
+    at = {place: number for number, place in enumerate([*words, *others], start=1)}
+    as_list = {
+        name: f"[{', '.join(_plain_text(columns[place]) for place in places)}]"
+        for name, places in (("words", words), ("others", others))
+    }
+    texts = f"list_transform({as_list['words']}::VARCHAR[], lambda x: {_ALIKE}) || {as_list['others']}::VARCHAR[]"
+    dated = f"list_select(texts, {[at[place] for place in dates]}::BIGINT[])"
+    values = [f"hashes[{at[place]}] AS h{place}" for place in range(len(columns))]
+    values += [f"days[{number}] AS d{place}" for number, place in enumerate(dates, start=1)]
+    chosen = f" WHERE hash(texts[{at[0]}]) % {part} = 0" if part > 1 else ""
     return (
-        f"CASE WHEN regexp_full_match({text}, '{_NUMBER}') THEN CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR) "
-        f"WHEN regexp_full_match({text}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9:.]+(Z|[+]00(:00)?)?)?') "
-        f"THEN coalesce(CAST(TRY_CAST({text} AS TIMESTAMP) AS VARCHAR), {text}) ELSE {text} END"
+        f"SELECT row_number() OVER () AS row, {', '.join(values)} FROM ("
+        "SELECT list_transform(texts, lambda x: CASE WHEN x IS NOT NULL THEN hash(x) END) AS hashes, "
+        f"list_transform({dated}, lambda x: {_DAY}) AS days "
+        f"FROM (SELECT {texts} AS texts FROM {table.relation}){chosen})"
     )
+
+
+def _plain_text(column: Column) -> str:
+    """A value as text; NULL for nothing and for blanks. What is beyond the type that all are compared in (a day in the
+    year 5,874,897) is its own text."""
+    name, kind = identifier(column.name), column_kind(column.type)
+    if kind in ("integer", "decimal", "float"):
+        return f"coalesce(CAST(TRY_CAST({name} AS DOUBLE) AS VARCHAR), CAST({name} AS VARCHAR))"
+    if kind in ("timestamp", "date"):
+        return f"coalesce(CAST(TRY_CAST({name} AS TIMESTAMP) AS VARCHAR), CAST({name} AS VARCHAR))"
+    if column.type.upper() == "BOOLEAN":
+        return f"CASE {name} WHEN TRUE THEN '1.0' WHEN FALSE THEN '0.0' END"
+    return f"nullif(trim(CAST({name} AS VARCHAR)), '')"
+
+
+def _is_words(type: str) -> bool:
+    """Whether values may be numbers, days or truth values written as text."""
+    numbers_and_days = ("integer", "decimal", "float", "timestamp", "date")
+    return column_kind(type) not in numbers_and_days and type.upper() != "BOOLEAN"
+
+
+_ALIKE = (
+    "CASE WHEN regexp_full_match(x, '-?(0|[1-9][0-9]{0,14})([.][0-9]+)?') THEN CAST(TRY_CAST(x AS DOUBLE) AS VARCHAR) "
+    "WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]+(Z|[+]00(:00)?)?)?') "
+    "THEN coalesce(CAST(TRY_CAST(x AS TIMESTAMP) AS VARCHAR), x) ELSE x END"
+)
+"""A text `x` that is the same however an engine types what it says."""
+_DAY = (
+    "CASE WHEN regexp_matches(x, '^(19|20)[0-9]{2}-[01][0-9]-[0-3][0-9]') THEN left(x, 10) "
+    "WHEN regexp_full_match(x, '(19|20)[0-9]{2}(0[1-9]|1[0-2])([0-2][0-9]|3[01])[.]0') "
+    "THEN left(x, 4) || '-' || substring(x, 5, 2) || '-' || substring(x, 7, 2) END"
+)
+"""The day as `2024-03-31`, of a date `x`, of its text, or of a number of eight digits."""
 
 
 def _may_be_date(type: str) -> bool:
     return column_kind(type) in ("date", "timestamp", "text", "integer")
-
-
-def _day(place: int) -> str:
-    """The day as `2024-03-31`, of a date, of its text, or of a number of eight digits."""
-    text = f"t{place}"
-    return (
-        f"CASE WHEN regexp_matches({text}, '^(19|20)[0-9]{{2}}-[01][0-9]-[0-3][0-9]') THEN left({text}, 10) "
-        f"WHEN regexp_full_match({text}, '(19|20)[0-9]{{2}}(0[1-9]|1[0-2])([0-2][0-9]|3[01])[.]0') "
-        f"THEN left({text}, 4) || '-' || substring({text}, 5, 2) || '-' || substring({text}, 7, 2) END"
-    )
 
 
 def _agreement(other: _Loaded, equal: dict[tuple[str, str], float]) -> float:

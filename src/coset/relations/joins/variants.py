@@ -307,23 +307,20 @@ def _make_keys(connection: duckdb.DuckDBPyConnection, variants: Sequence[Variant
     formats = sorted({v.format for v in variants if v.form == "date"})
     dates = "".join(f" WHEN {literal(name)} THEN {date_of_stripped('stripped', name)}" for name in formats)
     day = f"strftime(CASE format{dates} END, '%Y%m%d')" if dates else "NULL"
+    others = "".join(f" WHEN '{form}' THEN {key.format(text='stripped')}" for form, key in DIGIT_KEYS.items())
+    # What is no key is left out by the count of keys: a filter on them would be computed for all forms of all rows.
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE {KEYS} AS WITH variants AS "
         f"(FROM (VALUES {rows}) AS w(variant, number, form, prefix, suffix, separator, piece, format)), "
-        f"seen AS MATERIALIZED (SELECT * FROM {VALUES} JOIN variants USING (number)), "
-        "cut AS (SELECT variant, n, CASE form WHEN 'piece' THEN split_part(stripped, separator, piece) "
-        "ELSE substring(stripped, length(prefix) + 1, length(stripped) - length(prefix) - length(suffix)) END AS cut "
-        "FROM seen WHERE form = 'piece' OR (form = 'affix' AND starts_with(lower(stripped), prefix) "
-        "AND ends_with(lower(stripped), suffix) AND length(stripped) > length(prefix) + length(suffix))), "
-        f"edged AS (SELECT variant, n, cut, {STRIPPED.format(raw='cut')} AS inner_cut FROM cut), "
-        "keys AS (SELECT variant, key, n FROM seen WHERE form = 'whole' "
-        f"UNION ALL SELECT variant, {day}, n FROM seen WHERE form = 'date' "
-        + "".join(
-            f"UNION ALL SELECT variant, {key.format(text='stripped')}, n FROM seen WHERE form = '{form}' "
-            for form, key in DIGIT_KEYS.items()
-        )
-        + f"UNION ALL SELECT variant, {KEY.format(raw='cut', stripped='inner_cut')}, n FROM edged) "
-        "SELECT variant, key, sum(n) AS n, hash(key) AS hash FROM keys WHERE key IS NOT NULL GROUP BY variant, key"
+        "seen AS (SELECT *, CASE WHEN form = 'piece' THEN split_part(stripped, separator, piece) "
+        "WHEN form = 'affix' AND starts_with(lower(stripped), prefix) AND ends_with(lower(stripped), suffix) "
+        "AND length(stripped) > length(prefix) + length(suffix) "
+        "THEN substring(stripped, length(prefix) + 1, length(stripped) - length(prefix) - length(suffix)) END AS cut "
+        f"FROM {VALUES} JOIN variants USING (number)), "
+        f"edged AS (SELECT *, {STRIPPED.format(raw='cut')} AS inner_cut FROM seen), "
+        f"keys AS (SELECT variant, n, CASE form WHEN 'whole' THEN key WHEN 'date' THEN {day}{others} "
+        f"ELSE {KEY.format(raw='cut', stripped='inner_cut')} END AS key FROM edged) "
+        "SELECT variant, key, sum(n) AS n, hash(key) AS hash FROM keys GROUP BY variant, key HAVING count(key) > 0"
     ).fetchall()
 
 
