@@ -120,7 +120,7 @@ def test_what_leaves_something_to_decide_comes_back_to_the_arbiter_once(
         answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
     assert [step.step for step in answer.steps] == ["arbiter 1", "arbiter 2"], why
     assert answer.sql == (sql,) and answer.confidence < 0.9, "it stands, with what was found"
-    told = wire.requests[1]["messages"][1]["content"]
+    told = wire.requests[1]["messages"][-1]["content"]
     assert "Your statement ran" in told and "result_1" in told, why
 
 
@@ -223,7 +223,7 @@ def test_a_prepared_statement_with_too_many_rows_is_told_to_be_in_doubt(environm
     two = f"{COUNT} UNION ALL SELECT 7"
     with Wire(records(two, sure=True), records(COUNT, sure=True)) as wire:
         answer = ask(QUESTION, environment, learned(wire), router=HandRouter())
-    told = wire.requests[1]["messages"][1]["content"]
+    told = wire.requests[1]["messages"][-1]["content"]
     assert "shape, failed: one value was pinned, but the statement gives 2 rows" in told
     assert answer.rows == ((20,),) and answer.confidence == 0.9
 

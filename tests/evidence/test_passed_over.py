@@ -53,6 +53,20 @@ def test_two_families_of_one_pattern_are_each_read_whole(tmp_path: Path):
             session.sql("SELECT count(*) FROM log.events_all_tables")
 
 
+def test_a_family_whose_members_write_a_column_in_several_types_is_read(tmp_path: Path):
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
+        connection.execute("CREATE TABLE reading_1 AS SELECT i AS id, i * 1.5::DOUBLE AS measured FROM range(10) t(i)")
+        connection.execute("CREATE TABLE reading_2 AS SELECT i AS id, i::INTEGER AS measured FROM range(10) t(i)")
+        connection.execute("CREATE TABLE tried_1 AS SELECT i AS id, i * 1.5 AS weight FROM range(10) t(i)")
+        connection.execute("CREATE TABLE tried_2 AS SELECT i AS id, 'about ' || i AS weight FROM range(10) t(i)")
+    environment_of(tmp_path, log="log.duckdb")
+    assert run(tmp_path).problems == ()
+    with EvidenceState.read(load_environment(tmp_path).state_folder) as state:
+        rows = state.rows("SELECT reference, type FROM columns WHERE reference LIKE '%{}%' ORDER BY reference")
+    types = {row["reference"].rsplit(".", 1)[-1]: row["type"] for row in rows}
+    assert types == {"id": "BIGINT", "measured": "DOUBLE", "weight": "VARCHAR"}
+
+
 def test_a_family_of_a_mongodump_is_read(tmp_path: Path):
     folder = tmp_path / "dump" / "shop"
     folder.mkdir(parents=True)

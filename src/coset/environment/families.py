@@ -15,13 +15,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, Protocol
 
 from coset.environment.catalogue import SourceListing
 from coset.environment.copy_names import HINTS, CopyKind, name_hints, words_of
+from coset.environment.scan import family as type_family
 from coset.environment.source import Source, Table
 
 SLOT = "{}"
@@ -99,7 +100,7 @@ class Family:
     columns: tuple[tuple[str, str], ...]
     optional: tuple[tuple[str, str], ...] = ()
     retyped: tuple[str, ...] = ()
-    """Columns whose type is not the same in all members; `columns` gives the commonest."""
+    """Columns whose type is not the same in all members; their type here holds the values of all."""
 
 
 @dataclass(frozen=True)
@@ -427,10 +428,17 @@ def _columns(
         for column in tables[place].columns:
             spelling.setdefault(column.name.lower(), column.name)
             types.setdefault(column.name.lower(), Counter())[column.type] += 1
-    named = {name: (spelling[name], counts.most_common(1)[0][0]) for name, counts in types.items()}
+    named = {name: (spelling[name], _holding(counts)) for name, counts in types.items()}
     shared = tuple(named[name] for name, counts in types.items() if counts.total() == len(places))
     optional = tuple(named[name] for name, counts in types.items() if counts.total() < len(places))
     return shared, optional, tuple(spelling[name] for name, counts in types.items() if len(counts) > 1)
+
+
+def _holding(types: Collection[str]) -> str:
+    """The type that holds the values of all of these."""
+    if len(types) == 1:
+        return next(iter(types))
+    return "DOUBLE" if all(type_family(each) == "number" or each == "FLOAT" for each in types) else "VARCHAR"
 
 
 @dataclass(frozen=True)
@@ -457,8 +465,12 @@ def units_of(listing: SourceListing) -> list[Unit]:
 
 def _family_unit(family: Family, by_place: dict[tuple[str | None, str], Table]) -> Unit:
     members = tuple(by_place[member.schema, member.name] for member in family.members)
-    shared = {name for name, _ in family.columns}
-    columns = tuple(column for column in members[0].columns if column.name in shared)
+    shared, retyped = dict(family.columns), set(family.retyped)
+    columns = tuple(
+        replace(column, type=shared[column.name]) if column.name in retyped else column
+        for column in members[0].columns
+        if column.name in shared
+    )
     schemas = {member.schema for member in members}
     table = replace(
         members[0], name=family.pattern, native_name=family.pattern, columns=columns,

@@ -149,7 +149,6 @@ def make_union_readable(
     The rows are gathered into a few files first: a statement over thousands of tables takes DuckDB seconds to plan, and
     there are many statements to come.
     """
-    names = ", ".join(identifier(column.name) for column in table.columns)
     total = sum(member.rows or 0 for member in members)
     limit = f" LIMIT {max(1, UNION_ROWS // len(members))}" if total > UNION_ROWS else ""
     folder = _scratch(source, table, state_folder, view)
@@ -164,7 +163,7 @@ def make_union_readable(
             local, held = _local(source, member, tokens[-1], state_folder, folder / f"part-{first + number}")
             sampled = sampled or held is not None
             _attach(connection, local)
-            parts.append(f"(SELECT {names} FROM ({local.query}){limit})")
+            parts.append(f"(SELECT {_in_types_of(table, member)} FROM ({local.query}){limit})")
         path = literal(str(folder / f"union-{first:08}.parquet"))
         connection.execute(f"COPY ({' UNION ALL '.join(parts)}) TO {path} (FORMAT parquet, COMPRESSION lz4_raw)")
     gathered = literal(str(folder / "union-*.parquet"))
@@ -172,6 +171,17 @@ def make_union_readable(
     count = _count(connection, identifier(view))
     held_rows = count if sampled else None
     return Readable(connection, identifier(view), max(total, count), held_rows, union_token(tokens), gathered=True)
+
+
+def _in_types_of(table: Table, member: Table) -> str:
+    """The columns of a table that stands for several, as one of these has them."""
+    types = {column.name.lower(): column.type for column in member.columns}
+    return ", ".join(
+        identifier(column.name)
+        if types.get(column.name.lower(), column.type) == column.type
+        else f"CAST({identifier(column.name)} AS {column.type}) AS {identifier(column.name)}"
+        for column in table.columns
+    )
 
 
 def content_digest(readable: Readable, table: Table) -> str:

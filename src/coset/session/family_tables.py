@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import time
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -28,7 +27,6 @@ from coset.environment.scan import (
     columns_of,
     condition_to_sql,
     conjunction,
-    family,
     keeps_text,
     parts_of,
 )
@@ -221,14 +219,7 @@ class FamilyTables(Source):
 
 def _family_table(found: Family, by_place: dict[tuple[str | None, str], Table]) -> FamilyTable:
     members = tuple((_written(found, member), by_place[member.schema, member.name]) for member in found.members)
-    kinds: dict[str, set[str]] = defaultdict(set)
-    for _, member in members:
-        for column in member.columns:
-            kinds[column.name.lower()].add(column.type)
-    pairs = [
-        (name, kind if len(kinds[name.lower()]) == 1 else _wider(kinds[name.lower()]))
-        for name, kind in (*found.columns, *found.optional)
-    ]
+    pairs = (*found.columns, *found.optional)
     naming = naming_column(found.pattern, (name for name, _ in pairs))
     columns = [Column(name, kind, name, kind) for name, kind in ((naming, "VARCHAR"), *pairs)]
     schemas = {member.schema for member in found.members}
@@ -248,10 +239,6 @@ def _family_table(found: Family, by_place: dict[tuple[str | None, str], Table]) 
 def _written(found: Family, member: Member) -> str:
     """How a member stands in the naming column: by its table, or by its schema where the table is the same in all."""
     return (member.schema or "") if len({each.name for each in found.members}) == 1 else member.name
-
-
-def _wider(kinds: set[str]) -> str:
-    return "DOUBLE" if all(family(kind) == "number" or kind == "FLOAT" for kind in kinds) else "VARCHAR"
 
 
 def _types(held: FamilyTable, column: str) -> set[str]:
