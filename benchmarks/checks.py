@@ -9,9 +9,9 @@ without rows that are deleted or tests, with dates read in every form they have 
 by currency; those over tables with cancelled, reversed or void rows, of which only a document says whether they
 count, are unsettled and counted apart; wrong ones read a copy, keep deleted and test rows, add up the one side of a
 join, join values that are written differently as they are, decode with an outdated list, compare dates of several
-forms as text, add up several currencies, or give a row for each of the many side where one for each of the other was
-pinned. A check counts as warning when it says `failed` or `doubt`; its precision is right warnings among all, its
-recall is over the kinds that it is made for.
+forms as text or read them in one form alone, add up several currencies, or give a row for each of the many side where
+one for each of the other was pinned. A check counts as warning when it says `failed` or `doubt`; its precision is right
+warnings among all, its recall is over the kinds that it is made for.
 """
 
 from __future__ import annotations
@@ -41,17 +41,19 @@ MADE_FOR = {
     "copies": ("copy",),
     "rules": ("missing rule",),
     "code lists": ("outdated list",),
-    "cleaning": ("dates as text",),
+    "cleaning": ("dates as text", "dates in one form"),
     "units": ("several currencies",),
     "grain": ("wrong grain",),
     "duplicates": (),
-    "nulls": (),
+    "nulls": ("dates in one form",),
 }
 LEFT_OUT = re.compile(
     r"soft.?delete|deletion|\bdeleted\b|test (record|account|user)|true for test|undone|notification only", re.I
 )
 """What meanings of columns say that mark rows which never count."""
-UNSETTLED = re.compile(r"\b(cancels?|cancelled|reversed|reversals?|void|voided|withdrawn|drafts?)\b", re.I)
+UNSETTLED = re.compile(
+    r"\b(cancels?|cancelled|reversed|reversals?|void|voided|withdrawn|drafts?|repeats|repetition|duplicates?)\b", re.I
+)
 """What meanings of columns say of rows that may or may not count: only a document tells, so a statement over such a
 table that leaves none of them out is not known to be right. It is counted apart."""
 MARKS = ("'1'", "'D'", "'Y'", "'X'", "'Z'", "'R'", "'T'", "'TRUE'")
@@ -197,6 +199,11 @@ class Corpus:
             yield Statement("right", f"SELECT count(*) AS n FROM {name}{late}")
         inner = f"(SELECT {ways[0]} AS day FROM {name}{where(counted)})"
         yield Statement("right", f"WITH read AS {inner} SELECT max(day) AS last FROM read")
+        if len(forms) > 1:
+            one = f"(SELECT try_strptime({column}, '{forms[0]}') AS day FROM {name}{where(counted)})"
+            yield Statement("dates in one form", f"WITH read AS {one} SELECT max(day) AS last FROM read")
+            first = f"avg(date_diff('day', DATE '2000-01-01', try_strptime({column}, '{forms[0]}')))"
+            yield Statement("dates in one form", f"SELECT {first} AS days FROM {name}{where(counted)}")
         if len(forms) > 1 or forms[0] in {"%d.%m.%Y", "%d/%m/%Y"}:
             late = where([*counted, f"{column} >= '2024-07-01'"])
             yield Statement("dates as text", f"SELECT count(*) AS n FROM {name}{late}")

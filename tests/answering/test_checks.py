@@ -15,6 +15,7 @@ from coset.environment.configuration import load_environment
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
 from coset.state.queries import execute
+from coset.use_cases.comprehend import comprehend
 
 CLEAN_BUYER = "regexp_replace(o.buyer, '^#', '')"
 CLEAN_DATE = "CAST(try_strptime(placed, ['%d/%m/%Y', '%Y-%m-%d']) AS DATE)"
@@ -388,6 +389,7 @@ def test_nulls_in_an_average_leave_doubt(company: Company):
     )
     assert company.one("nulls", "SELECT avg(amount) FROM shop.orders").outcome == "passed"
     assert company.one("nulls", "SELECT avg(rating) FROM shop.orders WHERE rating IS NOT NULL").outcome == "passed"
+    assert company.one("nulls", "SELECT max(rating) FROM shop.orders").outcome == "passed"
     assert company.one("nulls", "SELECT count(*) FROM shop.orders").outcome == "not applicable"
 
 
@@ -462,6 +464,35 @@ def test_a_dirty_column_used_as_it_is_leaves_doubt(company: Company, sql: str, c
 )
 def test_a_dirty_column_that_is_cleaned_or_only_shown_passes(company: Company, sql: str):
     assert company.one("cleaning", sql).outcome == "passed", company.one("cleaning", sql)
+
+
+@pytest.fixture(scope="module")
+def plant(tmp_path_factory: pytest.TempPathFactory):
+    """Readings of sensors: units padded in every row, -999 where nothing was read."""
+    folder = tmp_path_factory.mktemp("plant")
+    with sqlite3.connect(folder / "plant.db") as connection:
+        connection.execute("CREATE TABLE readings (id INTEGER PRIMARY KEY, unit TEXT, pressure REAL)")
+        connection.executemany(
+            "INSERT INTO readings VALUES (?, ?, ?)",
+            [(n, f"{'   ' * 2}U{n % 12:03}", -999.0 if n % 20 == 0 else 2 + n % 70 / 10) for n in range(1, 1201)],
+        )
+    (folder / "coset.yaml").write_text("sources:\n  plant: {location: plant.db}\n")
+    comprehend(load_environment(folder))
+    made = Company(folder)
+    yield made
+    made.session.close()
+    made.state.close()
+
+
+def test_what_stands_for_nothing_matters_only_at_its_own_end(plant: Company):
+    assert plant.one("cleaning", "SELECT min(pressure) FROM plant.readings").outcome == "doubt"
+    assert plant.one("cleaning", "SELECT avg(pressure) FROM plant.readings").outcome == "doubt"
+    assert plant.one("cleaning", "SELECT max(pressure) FROM plant.readings").outcome == "passed"
+
+
+def test_values_that_are_all_padded_are_told_apart_as_they_are(plant: Company):
+    assert plant.one("cleaning", "SELECT unit, count(*) FROM plant.readings GROUP BY unit").outcome == "passed"
+    assert plant.one("cleaning", "SELECT count(*) FROM plant.readings WHERE unit = 'U003'").outcome == "doubt"
 
 
 # ---- stored values

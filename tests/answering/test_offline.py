@@ -335,3 +335,86 @@ def test_where_documents_say_what_never_counts_no_figure_is_given(shop: Asking, 
     rule = Rule("rule", "book#1", "Test orders are left out of every figure.", True, (), "")
     monkeypatch.setattr(shop.router.objects, "knowledge", replace(shop.router.objects.knowledge, rules=(rule,)))
     assert "only a model can apply" in shop.reason("How many products are there?")
+
+
+@pytest.fixture(scope="module")
+def rental(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
+    """Two systems that name alike; jobs whose states are codes with a list."""
+    folder = tmp_path_factory.mktemp("rental")
+    cities = ("Kiel", "Oslo", "Lund", "Bonn")
+    with sqlite3.connect(folder / "yard.db") as connection:
+        connection.executescript(
+            """CREATE TABLE depots (depot_id INTEGER PRIMARY KEY, name TEXT, city TEXT, phone TEXT, opened_on TEXT);
+            CREATE TABLE accounts (account_id INTEGER PRIMARY KEY, name TEXT, city TEXT, country TEXT);
+            CREATE TABLE job_states (state_code TEXT PRIMARY KEY, meaning TEXT);
+            CREATE TABLE jobs (job_id INTEGER PRIMARY KEY, depot_id INTEGER REFERENCES depots, state_code TEXT
+                REFERENCES job_states, minutes INTEGER, total_cents INTEGER);
+            CREATE TABLE machines (machine_no INTEGER PRIMARY KEY, kind TEXT, depot_id INTEGER REFERENCES depots);
+            CREATE TABLE hours (machine TEXT, day TEXT, fuel_l REAL);
+            CREATE TABLE invoices (invoice_id INTEGER PRIMARY KEY, account_id INTEGER REFERENCES accounts,
+                amount_eur REAL, status TEXT)"""
+        )
+        fill = connection.executemany
+        fill("INSERT INTO depots VALUES (?, ?, ?, ?, ?)", DEPOTS)
+        fill(
+            "INSERT INTO accounts VALUES (?, ?, ?, ?)",
+            [
+                (n, f"{('Fjord', 'Stein', 'Birk')[n % 3]}bygg {n:03}", cities[n % 4], ("NO", "DE")[n % 2])
+                for n in range(1, 81)
+            ],
+        )
+        fill("INSERT INTO job_states VALUES (?, ?)", [("A", "Active"), ("B", "Ended"), ("S", "Cancelled")])
+        fill("INSERT INTO jobs VALUES (?, ?, ?, ?, ?)", JOBS)
+        fill("INSERT INTO machines VALUES (?, ?, ?)", [(n, ("digger", "lift")[n % 2], n % 4 + 1) for n in range(1, 41)])
+        fill("INSERT INTO hours VALUES (?, ?, ?)", [(f"M{n % 40 + 1:04}", "2024-05-01", n % 17) for n in range(400)])
+        fill(
+            "INSERT INTO invoices VALUES (?, ?, ?, ?)",
+            [(n, n % 80 + 1, n * 1.5, ("paid", "open")[n % 2]) for n in range(1, 301)],
+        )
+    (folder / "coset.yaml").write_text("sources:\n  yard: {location: yard.db}\n")
+    environment = load_environment(folder)
+    comprehend(environment)
+    with QuerySession(environment) as session, EvidenceState.read(environment.state_folder) as state:
+        yield Asking(Router.open(environment, session), session, state)
+
+
+DEPOTS = [
+    (1, "Depot Kiel", "Kiel", "+49 431 5", "2011-03-01"),
+    (2, "Depot Oslo", "Oslo", "+47 22 7", "2014-09-15"),
+    (3, "Depot Lund", "Lund", "+46 46 9", "2018-01-10"),
+    (4, "Depot Bonn", "Bonn", "+49 228 4", "2020-06-30"),
+]
+JOBS = [(n, n % 4 + 1, "ABBBS"[n % 5], n % 400, n * 100) for n in range(1, 501)]
+
+
+def test_a_state_is_found_by_what_its_code_stands_for(rental: Asking):
+    assert rental.rows("How many jobs were cancelled?") == [(100,)]
+    assert rental.rows("How many active jobs are there?") == [(100,)]
+
+
+def test_a_feature_of_a_thing_is_that_of_the_row_that_holds_its_name(rental: Asking):
+    assert rental.rows("Which city is Depot Kiel in?") == [("Kiel",)]
+    assert rental.rows("What is the phone number of Depot Oslo?") == [("+47 22 7",)]
+
+
+def test_a_word_of_computing_before_a_measure_computes_whatever_is_called_so(rental: Asking):
+    paid = sum(n * 1.5 for n in range(1, 301) if n % 2 == 0)
+    assert rental.rows("What is the total amount of paid invoices?") == [(paid,)]
+    assert rental.rows("What is the average amount of an invoice?") == [(sum(n * 1.5 for n in range(1, 301)) / 300,)]
+
+
+def test_a_unit_may_name_the_column_that_is_compared(rental: Asking):
+    assert rental.rows("How many jobs took longer than 300 minutes?") == [(sum(job[3] > 300 for job in JOBS),)]
+
+
+def test_a_word_before_a_value_names_the_column_that_holds_it(rental: Asking):
+    assert rental.rows("How much fuel did machine M0007 use?") == [(sum(n % 17 for n in range(400) if n % 40 == 6),)]
+
+
+def test_what_there_is_of_something_is_given_once_each(rental: Asking):
+    assert rental.rows("Which kinds of machines are there?") == [("digger",), ("lift",)]
+
+
+def test_when_something_was_done_is_the_day_that_the_verb_names(rental: Asking):
+    assert rental.rows("When was Depot Lund opened?") == [("2018-01-10",)]
+    assert isinstance(rental("Where was Depot Lund opened?"), Declined)

@@ -17,7 +17,7 @@ from coset.answering.checks.examined import CheckResult, Examined
 from coset.answering.checks.joins import counted_joins
 from coset.answering.checks.statement import DIALECT, RANGES, ColumnUse, Node, Statement, columns_of
 from coset.state.read_model import ReadModel
-from coset.state.tables import DiagnosticRow, GroupValueRow
+from coset.state.tables import ColumnRow, DiagnosticRow, GroupValueRow
 
 CLEANING = "cleaning"
 LEAST_SHARE = 0.002
@@ -76,7 +76,10 @@ def check_cleaning(examined: Examined) -> CheckResult:
     if not rows:
         return CheckResult(CLEANING, "passed", "no column that is used is known to be dirty")
     whole = _joined_whole(examined)
-    found = [(row, uses) for row in rows if (uses := _uncleaned(statement, row, whole))]
+    columns = ReadModel(examined.state).columns
+    found = [
+        (row, uses) for row in rows if (uses := _uncleaned(statement, row, whole, columns.get(row.column_reference)))
+    ]
     if not found:
         return CheckResult(CLEANING, "passed", "every dirty column is cleaned where it matters")
     said = [
@@ -121,7 +124,9 @@ def _joined_whole(examined: Examined) -> frozenset[str]:
     )
 
 
-def _uncleaned(statement: Statement, row: DiagnosticRow, joined_whole: frozenset[str]) -> list[ColumnUse]:
+def _uncleaned(
+    statement: Statement, row: DiagnosticRow, joined_whole: frozenset[str], column: ColumnRow | None
+) -> list[ColumnUse]:
     dirt, kind = KINDS[row.kind], row.kind
     if row.share < LEAST_SHARE or (kind == "date_as_text" and _compares_as_text(row.expression)):
         return []
@@ -136,7 +141,30 @@ def _uncleaned(statement: Statement, row: DiagnosticRow, joined_whole: frozenset
         and not is_cleaned(use, dirt, row.expression)
         and not (use.place == "join" and use.reference in joined_whole)
         and not (kind in AT_THE_ENDS and _finds_within(use))
+        and not (kind == "padding" and row.share >= WHOLE and _tells_apart(use))
+        and not (kind in {"null_tokens", "sentinel"} and _is_no_extreme(use, row, column))
     ]
+
+
+def _tells_apart(use: ColumnUse) -> bool:
+    """Whether values are only told apart: where all of them are padded, each has one form."""
+    return use.place in {"group", "distinct"} or use.aggregate == "count distinct"
+
+
+def _is_no_extreme(use: ColumnUse, row: DiagnosticRow, column: ColumnRow | None) -> bool:
+    """Whether what stands for no value is never the largest (smallest) that is asked for: -999 is no maximum."""
+    extreme = {"max": column.maximum, "min": column.minimum}.get(use.aggregate or "") if column is not None else None
+    expression = _parsed(row.expression) if row.expression and extreme is not None else None
+    if extreme is None or expression is None:
+        return False
+    return not any(_same(str(each.this), extreme) for each in expression.find_all(exp.Literal))
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return abs(float(one)) == abs(float(other))  # The sign of a literal stands outside of it.
+    except ValueError:
+        return one == other
 
 
 def _finds_within(use: ColumnUse) -> bool:

@@ -174,6 +174,8 @@ def _is_one_of(number: Decimal, known: list[Decimal]) -> bool:
 NULLS = "nulls"
 PASSES_OVER = {"sum", "avg", "min", "max", "median", "stddev", "stddevpop", "stddevsamp", "variance", "percentilecont",
                "quantile", "product"}  # fmt: skip
+FOR_ALL = frozenset({"sum", "avg", "product"})
+"""What speaks of all rows: the largest of those that have a value is the largest."""
 MANY = 0.05
 LOST = 0.001
 
@@ -199,7 +201,7 @@ def check_nulls(examined: Examined) -> CheckResult:
         rows, filled, raw = counts
         if raw is not None and raw - filled > LOST * rows:
             doubts.append(f"{raw - filled:,} of {raw:,} values become NULL in {text_of(node)}")
-        elif rows - filled > MANY * rows:
+        elif name_of_aggregate(node) in FOR_ALL and rows - filled > MANY * rows:
             doubts.append(f"{(rows - filled) / rows:.1%} of {rows:,} rows are NULL in {text_of(node)}")
         else:
             continue

@@ -290,6 +290,8 @@ class Known:
             "column": NameIndex("attribute", lexicon),
             "source": NameIndex("entity", lexicon),
         }
+        self.labelled: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        """By what codes stand for: the columns that hold them, each with the codes."""
         self._ways: dict[str, dict[str, Way]] = {}
         self._favoured: frozenset[str] = frozenset()
         for reference, table in self.tables.items():
@@ -316,6 +318,8 @@ class Known:
                 self.facet_words.update(key((word,)) for word in plain_words(column.name.rpartition("#")[2]))
                 continue
             self.columns[column.reference] = column
+            for code, label in () if column.unique else column.labels:
+                self.labelled[compact(plain_words(label))][column.reference].append(code)
             add_column(columns, column.name, own, column.reference)
             if said := _said_of(column.reference, objects):
                 columns.add(said, column.reference, 0.9)

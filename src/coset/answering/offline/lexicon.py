@@ -20,7 +20,7 @@ _PHRASES: dict[Operator, str] = {
     "count": "how many|number of|total number of|count the number of|count of|count",
     "distinct": "different|distinct|unique",
     "avg": "average|mean",
-    "sum": "total|sum|sum of|total of|combined|overall",
+    "sum": "total|sum|sum of|total of|combined|overall|how much",
     "max": "maximum|max|highest|largest|greatest|biggest|latest",
     "min": "minimum|min|lowest|smallest|earliest",
     "most": "most|most number of|largest number of|greatest number of|highest number of|biggest number of|"
@@ -111,10 +111,21 @@ FILLERS = frozenset(
     buy buys bought purchase purchases purchased sell sells sold lead leads led support supports supported supporting
     anything ever
     earn earns earned employ employs employed assigned sing sings sang sung give gives gave
+    about still already came bring brings brought last lasts lasted concern concerns concerning
     """.split()  # noqa: SIM905 - a list of words is read best as words
 )  # fmt: skip
 """Asking verbs, articles, and light verbs that only say that one thing stands in relation to another."""
 
+PAST = {
+    "win": "won",
+    "lose": "lost",
+    "sell": "sold",
+    "pay": "paid",
+    "send": "sent",
+    "break": "broken",
+    "begin": "begun",
+}
+"""What things are called to which that was done, where the verb is irregular: states are stored so (`won`)."""
 EVENTS = frozenset(
     """released opened started founded established built launched created occurred happened held issued began begun
     formed introduced""".split()  # noqa: SIM905
@@ -129,7 +140,8 @@ NUMBERS = {
 }  # fmt: skip
 UNIT_WORDS = frozenset(
     """eur usd gbp cents cent euro euros dollars dollar kg g km cm mm m mb gb ms sec percent million millions billion
-    billions feet foot ft inch inches metres meters metre meter miles mile lbs pounds celsius""".split()  # noqa: SIM905
+    billions feet foot ft inch inches metres meters metre meter miles mile lbs pounds celsius l litre litres liter
+    liters""".split()  # noqa: SIM905
 )
 """Words at the end of a column's name that say its unit, and that nobody repeats in a question."""
 QUANTITIES = frozenset((("units",), ("unit",), ("pieces",), ("copies",)))
@@ -151,7 +163,7 @@ SAME_THINGS = tuple(
 CODE_WORDS = frozenset(("code", "id", "number", "no"))
 COUNT_WORDS = frozenset(("number", "count", "total", "amount", "quantity"))
 NAMING_WORDS = frozenset(
-    "name names number numbers code codes id ids title titles value values amount type types".split()  # noqa: SIM905
+    "name names number numbers code codes id ids title titles value values amount type types address addresses".split()  # noqa: SIM905
 )
 """Words that may follow what names a column already: `director names`, `classroom number`."""
 

@@ -166,8 +166,18 @@ class Placing(NamePlacing):
             self.slots.asked = self.before_stop
         elif any(each.function for each in self.before_stop) and not any(each.function for each in self.slots.asked):
             raise NotSure("the second sentence does not say what becomes of the number that the first one asks for")
+        self._ask_when()
         self._ask_for_what_is_restricted()
         return self.slots
+
+    def _ask_when(self) -> None:
+        """`When was X opened`, `When did X sign up`: the verb's column is asked for."""
+        first = self.chunks[0] if self.chunks else None
+        verbs = [hint for hint in self.slots.hints if hint.named]
+        if first is None or first.text.lower() != "when" or self.slots.asked or len(verbs) != 1:
+            return
+        self.slots.hints.remove(verbs[0])
+        self.slots.asked.append(Asked(self._placed(Chunk("column", verbs[0].text, named=verbs[0].named))))
 
     def _ask_for_what_is_restricted(self) -> None:
         """`Which titles contain ...`: what is restricted is asked for when nothing else is."""

@@ -15,6 +15,7 @@ from coset.answering.offline.catalogue import Known, is_number, name_words
 from coset.answering.offline.lexicon import QUANTITY_WORDS, UNIT_WORDS
 from coset.answering.offline.parse_conditions import Slots
 from coset.answering.offline.plan import Condition, Linked, Output, Plan
+from coset.answering.offline.resolve_names import is_date
 from coset.answering.offline.tokenize import Chunk
 from coset.readings.words import singular
 from coset.routing.anchors.spelling import stem
@@ -27,6 +28,10 @@ ONE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 """Questions with one number as their answer."""
+WHICH_ARE_THERE = re.compile(
+    r"(?:in )?(?:which|what)\b(?!.*\b(?:most|least|highest|lowest|more|fewer)\b).*\b(?:are there|do we have|exist)\W*$",
+    re.IGNORECASE,
+)
 PER_PIECE = frozenset(
     "unit per rate percent pct percentage ratio average avg mean age year score rating rank latitude longitude".split()  # noqa: SIM905
     + "temperature".split()  # noqa: SIM905
@@ -80,6 +85,11 @@ def wants_one_number(question: str, plan: Plan) -> bool:
     return not plan.groups and ONE_NUMBER.match(question.strip()) is not None
 
 
+def asks_which_there_are(question: str) -> bool:
+    """`Which categories are there?` asks for each once."""
+    return WHICH_ARE_THERE.match(question.strip()) is not None
+
+
 def _measures_another(reading: Reading) -> str:
     """`The most units` is no cost, though `unit_cost` begins with the word: what a name only qualifies is not what it
     measures."""
@@ -88,7 +98,7 @@ def _measures_another(reading: Reading) -> str:
     for output in (each for each in columns if each is not None and each.column is not None):
         column = reading.known.columns[output.column or ""]
         words = [stem(word) for word in reading.words(output)]
-        heads = [word for word in words if word not in _UNITS] or words
+        heads = [word for word in words if word not in _UNITS] or [w for w in words if w not in _SIGNS] or words
         if is_number(column) and len(words) > 1 and measured & set(words[:-1]) and heads[-1] not in reading.said:
             return f"the question measures something else than {column.name}"
     return ""
@@ -327,13 +337,16 @@ def _takes_rows_for_values(reading: Reading) -> str:
 
 def _asks_for_what_is_not_named(reading: Reading) -> str:
     """`Where are our depots?` and `vehicles from 2015`: a place or a moment that no word names."""
-    if asks := re.match(r"\s*(where|when|why)\b", reading.question, re.IGNORECASE):
+    asks = re.match(r"\s*(where|when|why)\b", reading.question, re.IGNORECASE)
+    shown = [reading.known.columns[each.column] for each in reading.plan.outputs if each.column]
+    if asks and not (asks[1].lower() == "when" and len(shown) == 1 and is_date(shown[0])):
         return f"'{asks[1]}' names no column"
     if re.search(r"\bfrom\s+\d{4}\b(?!.*\b(to|until|till|on|onwards?)\b)", reading.question, re.IGNORECASE):
         return "'from' may mean of that year or since then"
     return ""
 
 
+_SIGNS = frozenset(map(stem, UNIT_WORDS))
 _UNITS = frozenset(
     stem(word)
     for word in (*UNIT_WORDS, "percentage", "pct", "minutes", "seconds", "hours", "days", "years", "amount", "value")

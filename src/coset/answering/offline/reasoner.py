@@ -29,7 +29,7 @@ from coset.answering.offline.plan import (
     Output,
     Plan,
 )
-from coset.answering.offline.plausible import Reading, implausible, wants_one_number
+from coset.answering.offline.plausible import Reading, asks_which_there_are, implausible, wants_one_number
 from coset.answering.offline.resolve import resolve
 from coset.answering.offline.tag import read
 from coset.errors import CosetError
@@ -73,6 +73,7 @@ DOUBTS: dict[str, tuple[float, str]] = {
     "repeated rows": (-1.9, "rows repeat: they may be meant once each"),
     "repeated rows in an order": (0.0, "rows repeat, in an order"),
     "repeated rows of several columns": (-0.2, "rows of several columns repeat"),
+    "of all its rows": (-0.3, "a table that is named says only whose rows are added up"),
     "shared first place": (-0.5, "several share the first place: all of them are given"),
 }
 
@@ -238,6 +239,7 @@ def answer(
         known = Known(router.objects, view, router.inventory)
         chunks = read(question, known, router.anchors, session)
         slots = Placing(chunks).slots_of()
+        slots.distinct = slots.distinct or asks_which_there_are(question)
         plan, reading, doubts = resolve(slots, known)
         if wrong := implausible(Reading(question, chunks, slots, plan, known)):
             raise NotSure(wrong)

@@ -18,6 +18,9 @@ from coset.readings.words import singular
 from coset.routing.anchors.spelling import normalised
 from coset.routing.objects.facts import ColumnFacts
 
+WHOLE = 0.995
+"""The share of rows that have a partner, where naming the partner leaves none out."""
+
 
 class Listing(Conditions):
     def _plain(self) -> Plan:
@@ -467,6 +470,9 @@ class _Resolver(Grouping):
         used |= {step.there for table in list(used) if table in ways for step in ways[table].steps}
         for chunk in (*self.slots.context, *self.slots.each):
             if chunk.kind == "table" and not {n.reference for n in self._candidates(chunk)} & used:
+                if chunk not in self.slots.each and self._owns_all(chunk, plan):
+                    self.doubts.append("of all its rows")
+                    continue
                 raise NotSure(f"'{chunk.text}' plays no part in what was understood")
         if self.slots.some:
             self.doubts.append("has some")
@@ -477,6 +483,20 @@ class _Resolver(Grouping):
                 and not {n.reference for n in (*hint.named, *hint.tables)} & (used | columns)
             ):
                 raise NotSure(f"'{hint.text}' plays no part in what was understood")
+
+    def _owns_all(self, chunk: Chunk, plan: Plan) -> bool:
+        """`How much fuel did all machines use`: every row that is added up is of one machine, so naming them restricts
+        nothing."""
+        if not plan.outputs or any(each.function in (None, "count") for each in plan.outputs) or plan.filters:
+            return False
+        ways = self.known.ways(plan.table)
+        owners = [n.reference for n in self._candidates(chunk) if n.reference in ways and ways[n.reference].to_one]
+        matches = [
+            step.relation.left_match if step.relation.left_table == step.here else step.relation.right_match
+            for owner in owners
+            for step in ways[owner].steps
+        ]
+        return bool(matches) and min(matches) >= WHOLE
 
     def _shares(self) -> Plan:
         slots = self.slots

@@ -128,6 +128,8 @@ class Names:
                 if len(top) > 1:
                     top = self._declared_end(top)
                 if len(top) > 1:
+                    top = [column for column in top if column.table in self._holding()] or top
+                if len(top) > 1:
                     raise NotSure(f"'{chunk.text}' may be {' or '.join(sorted(c.reference for c in top)[:3])}")
                 self._say(chunk, top[0].reference)
                 if own and top[0].table not in own[0] and top[0].table in own[1]:
@@ -135,6 +137,15 @@ class Names:
                 self._doubt_name(named[top[0].reference])
                 return top[0]
         raise NotSure(f"'{chunk.text}' names no column that can be used here")
+
+    def _holding(self) -> set[str]:
+        """The tables that hold the things which the question calls by name: `the city of Depot Kiel`."""
+        return {
+            self.known.columns[value.column].table
+            for each in self.slots.restrictions
+            for chunk in each.values
+            for value in chunk.values
+        }
 
     def _counts_a_table(self, chunk: Chunk) -> bool:
         """Whether `number of hosts` may be a stored number as well as a count of rows."""

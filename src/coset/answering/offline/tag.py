@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 from rapidfuzz.distance import OSA
 
-from coset.answering.offline.catalogue import Known, Named, key
+from coset.answering.offline.catalogue import Known, Named, compact, is_number, key, name_words
 from coset.answering.offline.lexicon import EVENTS, FILLERS, LONGEST, NAMING_WORDS, NUMBERS, OPERATORS
 from coset.answering.offline.plan import NotSure
 from coset.answering.offline.tokenize import Chunk, StoredValue, Words
@@ -26,6 +27,9 @@ from coset.routing.anchors.sightings import Lookup, Sighting
 from coset.session.query_session import QuerySession
 
 LONGEST_NAME = 6
+MEASURED = 0.9
+"""How well a word must name a column to be what is computed."""
+FUNCTIONS = ("avg", "sum", "max", "min")
 SURE = ("exact", "normalised", "searched", "dictionary")
 _EDGES = frozenset(("of", "the", "a", "and", "in", "all", "each", "for", "by", "to", "or"))
 _BEFORE_VERBS = frozenset(("who", "that", "which", "to", "did", "do", "does", "not", "never", "can", "they", "ever"))
@@ -84,11 +88,61 @@ class _Reader(Words):
             )
             found += chunks
             place += length
-        return tuple(found)
+        return tuple(self._features(self._values_of_sources(self._columns_of_values(found))))
+
+    def _features(self, found: list[Chunk]) -> list[Chunk]:
+        """`Which country is X in`, where the row of X has a country: its own is asked for, not one of all countries."""
+        nouns = [chunk for chunk in found if chunk.kind in ("table", "column")]
+        values = [chunk for chunk in found if chunk.kind == "value"]
+        asks = self.normal[:1] in (("which",), ("what",))
+        if not asks or len(nouns) != 1 or nouns[0].kind != "table" or len(values) != 1 or not values[0].values:
+            return found
+        homes = {self.known.columns[value.column].table for value in values[0].values}
+        tables = {named.reference for named in nouns[0].named}
+        called = compact(tuple(nouns[0].text.lower().split()))
+        own = [
+            Named(column.reference, 1.0)
+            for home in homes - tables
+            for column in self.known.columns_of(home)
+            if column.kind == "column" and not is_number(column) and compact(name_words(column.name)) == called
+        ]
+        if len(homes) != 1 or homes & tables or len(own) != 1:
+            return found
+        return [replace(each, kind="column", named=tuple(own)) if each is nouns[0] else each for each in found]
+
+    def _columns_of_values(self, found: list[Chunk]) -> list[Chunk]:
+        """`machine M7`, where a column called so holds M7: the word names the column, not the table of machines."""
+        told = list(found)
+        for place, (one, other) in enumerate(pairwise(found)):
+            if one.kind != "table" or other.kind != "value":
+                continue
+            called = {compact(tuple(one.text.lower().split()))}
+            own = [v.column for v in other.values if compact(name_words(self.known.columns[v.column].name)) in called]
+            if own:
+                told[place] = replace(one, kind="column", named=tuple(Named(each, 1.0) for each in dict.fromkeys(own)))
+        return told
+
+    def _values_of_sources(self, found: list[Chunk]) -> list[Chunk]:
+        """`tickets about Beacon`, where nothing named is of the source Beacon, and a column of tickets says so."""
+        homes = {
+            self.known.tables[
+                self.known.columns[named.reference].table if chunk.kind == "column" else named.reference
+            ].source
+            for chunk in found
+            if chunk.kind in ("table", "column")
+            for named in chunk.named
+        }
+        return [
+            replace(chunk, kind="value", named=())
+            if chunk.kind == "source" and chunk.values and not homes & {named.reference for named in chunk.named}
+            else chunk
+            for chunk in found
+        ]
 
     def _is_naming_again(self, place: int) -> bool:
-        """`pilot names`, where the pilot is a column: the names are its values."""
-        if self.normal[place] not in ("name", "names") or not place or self._gap(place).strip():
+        """`pilot names`, where the pilot is a column: the names are its values; `the phone number of` is no count."""
+        naming = self.normal[place] in ("name", "names") or self.normal[place : place + 2] == ("number", "of")
+        if not naming or not place or self._gap(place).strip():
             return False
         before = self.found[-1] if self.found else None
         return before is not None and before.kind == "column" and before.text.endswith(self.words[place - 1].text)
@@ -107,8 +161,19 @@ class _Reader(Words):
         for phrase in self.phrases.get(place, ()):
             if phrase.quantity is not None:
                 held = tuple(self.values.get((phrase.first, phrase.last), ()))
-                return phrase.last - place, [Chunk("number", phrase.text, number=phrase.quantity.value, values=held)]
+                told = [Chunk("number", phrase.text, number=phrase.quantity.value, values=held)]
+                if unit := self._unit(phrase):
+                    told.append(Chunk("column", self.words[phrase.last - 1].text, named=unit))
+                return phrase.last - place, told
         operator = self._operator_length(place)
+        if (
+            operator
+            and OPERATORS[self.normal[place : place + operator]] in FUNCTIONS
+            and self._is_measured(place + operator)
+        ):
+            words = self.normal[place : place + operator]
+            if all(self._meaning(place, length) is None for length in self._lengths(place) if length > operator):
+                return operator, [Chunk("operator", " ".join(words), operator=OPERATORS[words])]
         for length in self._lengths(place):
             if length < operator:
                 break
@@ -144,6 +209,8 @@ class _Reader(Words):
                 return 1, hint
             if (chunk := self._loosely(place, length)) is not None:
                 return length, [chunk]
+        if place and self.normal[place - 1] in _BEFORE_VERBS | {"we", "they"} and (done := self._done(word.normal)):
+            return 1, [Chunk("value", word.text, values=done)]
         if sexes := self._sex(word.normal):
             return 1, [Chunk("value", word.text, values=sexes)]
         if hint := self._hint(word, optional=False):
@@ -210,6 +277,11 @@ class _Reader(Words):
         found = bool(columns or tables) and len(word.normal) > 3
         return [Chunk("hint", word.text, named=columns, tables=tables, optional=optional)] if found else []
 
+    def _is_measured(self, place: int) -> bool:
+        """Whether a column is named here: then the word before it says what is computed (`total amount`), whatever is
+        called so."""
+        return any(named.quality >= MEASURED for named in self.known.named("column", self.normal[place : place + 1]))
+
     def _before_code(self, place: int) -> bool:
         """Whether a code follows that no column holds: it will be looked for in a text."""
         after = self.phrases.get(place + 1, ())
@@ -221,6 +293,7 @@ class _Reader(Words):
         if length > 1 and (words[0] in _EDGES or words[-1] in _EDGES):
             return None
         held = self._as_written(tuple(self.values.get((place, place + length), ())), words)
+        held = (*held, *(each for each in self._labelled(words) if each not in held)) if held else held
         capital = place > 0 and any(word.is_capital for word in self.words[place : place + length])
         sources = self.known.named("source", words)
         if sources and capital:
@@ -239,6 +312,8 @@ class _Reader(Words):
             return Chunk("source", text, named=sources, values=held)
         if held:
             return Chunk("value", text, values=held)
+        if labelled := self._labelled(words):
+            return Chunk("value", text, values=labelled)
         one = (*words[:-1], singular(words[-1]))
         if one != words and length == 1 and (same := self._stored_as(one)):
             return Chunk("value", text, values=same)

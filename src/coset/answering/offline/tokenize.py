@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from coset.answering.offline.catalogue import Known, Named
-from coset.answering.offline.lexicon import ADJECTIVES, LESS, SEXES, Operator
+from coset.answering.offline.catalogue import Known, Named, compact
+from coset.answering.offline.lexicon import ADJECTIVES, LESS, PAST, SEXES, Operator
 from coset.answering.offline.plan import NotSure
 from coset.readings.words import singular
 from coset.routing.anchors.dates import DateRange
@@ -124,6 +124,8 @@ class Words:
         strict = next((n for name in asked if (n := self.known.named("column", name))), ())
         named = strict or next((n for name in asked if (n := self.known.named_loosely("column", name))), ())
         if operator == ">":
+            measured = any(p.quantity is not None and self._unit(p) for p in self.phrases.get(place + 2, ()))
+            named = () if measured else named  # `longer than 300 minutes`: the minutes are the column
             chunk = Chunk("operator", text, operator=">" if much else "<")
             before = [each for each in self.found[-2:] if not each.is_operator("=")]
             told = bool(before) and before[-1].kind == "column"
@@ -159,6 +161,23 @@ class Words:
         """Where a column holds the very words, the codes that stand for them elsewhere are not meant."""
         same = tuple(value for value in held if tuple(normalised(value.value).split()) == words)
         return same or held
+
+    def _unit(self, phrase: Phrase) -> tuple[Named, ...]:
+        """The columns that the unit of a number names: `300 minutes`."""
+        if phrase.last - phrase.first < 2:
+            return ()
+        found = self.known.named("column", (self.normal[phrase.last - 1],))
+        return tuple(named for named in found if named.quality >= 0.95)
+
+    def _labelled(self, words: tuple[str, ...]) -> tuple[StoredValue, ...]:
+        """The codes that stand for these words."""
+        held = self.known.labelled.get(compact(words), {})
+        return tuple(StoredValue(column, code) for column, codes in held.items() for code in codes)
+
+    def _done(self, verb: str) -> tuple[StoredValue, ...]:
+        """`did we win`: the state in which things are to which that was done."""
+        forms = (PAST.get(verb, f"{verb}ed"), f"{verb}d", f"{verb}{verb[-1]}ed")
+        return next((held for form in forms if (held := self._stored_as((form,)) or self._labelled((form,)))), ())
 
     def _stored_as(self, words: tuple[str, ...]) -> tuple[StoredValue, ...]:
         wanted = " ".join(words)
