@@ -145,6 +145,7 @@ class Names:
             for each in self.slots.restrictions
             for chunk in each.values
             for value in chunk.values
+            if normalised(value.value) == normalised(chunk.text)
         }
 
     def _counts_a_table(self, chunk: Chunk) -> bool:
