@@ -388,6 +388,11 @@ class Known:
         by_role = [c for c in own if c.unique and "attribute" in c.roles and c.roles["attribute"].identity == "name"]
         return by_role[0] if len(by_role) == 1 and not plain else None
 
+    def standing_for(self, words: Words) -> list[tuple[str, str]]:
+        """(column, code) for the codes that stand for these words."""
+        held = self.labelled.get(compact(words), {})
+        return [(column, code) for column, codes in held.items() for code in codes]
+
     def between(self, tables: set[str]) -> str | None:
         """The one table whose rows have one partner in each of these: what links them row by row."""
         found = [

@@ -312,12 +312,30 @@ class Conditions(Names):
                 raise NotSure(f"'{chunks[0].text}' is not stored in '{restriction.column.text}'")
         if not columns and len(chunks) == 1 and chunks[0].code:
             return self._in_prose(chunks[0], table, restriction.negated)
+        if restriction.column is None and len(chunks) == 1 and (own := self._own_codes(chunks[0], columns, table)):
+            return Condition(own[0], "in", own[1], None, restriction.negated)
         reference = self._nearest_column(columns, table, chunks[0])
         if any(not chunk.quoted and chunk.text.islower() for chunk in chunks):
             self.doubts.append("value in small letters")
         stored = tuple(value.value for chunk in chunks for value in chunk.values if value.column == reference)
         self._say(chunks[0], f"{reference} = {' or '.join(stored)}")
         return Condition(reference, "in", stored, None, restriction.negated)
+
+    def _own_codes(self, chunk: Chunk, columns: set[str], table: str) -> tuple[str, tuple[str, ...]] | None:
+        """`Cancelled jobs`, where the word stands in a list of states and jobs have the code of one: theirs is meant."""
+        coded = [
+            (column, code)
+            for column, code in self.known.standing_for(tuple(normalised(chunk.text).split()))
+            if self.known.columns[column].table == table
+        ]
+        written = any(self.known.columns[column].table == table for column in columns)
+        if written or len({column for column, _ in coded}) != 1:
+            return None
+        if chunk.text.islower():
+            self.doubts.append("value in small letters")
+        column, codes = coded[0][0], tuple(code for _, code in coded)
+        self._say(chunk, f"{column} = {' or '.join(codes)}, which stands for it")
+        return column, codes
 
     def _nearest_column(self, columns: set[str], table: str, chunk: Chunk) -> str:
         ways = self.known.ways(table)

@@ -293,7 +293,6 @@ class _Reader(Words):
         if length > 1 and (words[0] in _EDGES or words[-1] in _EDGES):
             return None
         held = self._as_written(tuple(self.values.get((place, place + length), ())), words)
-        held = (*held, *(each for each in self._labelled(words) if each not in held)) if held else held
         capital = place > 0 and any(word.is_capital for word in self.words[place : place + length])
         sources = self.known.named("source", words)
         if sources and capital:

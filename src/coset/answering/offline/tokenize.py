@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from coset.answering.offline.catalogue import Known, Named, compact
+from coset.answering.offline.catalogue import Known, Named
 from coset.answering.offline.lexicon import ADJECTIVES, LESS, PAST, SEXES, Operator
 from coset.answering.offline.plan import NotSure
 from coset.readings.words import singular
@@ -171,8 +171,7 @@ class Words:
 
     def _labelled(self, words: tuple[str, ...]) -> tuple[StoredValue, ...]:
         """The codes that stand for these words."""
-        held = self.known.labelled.get(compact(words), {})
-        return tuple(StoredValue(column, code) for column, codes in held.items() for code in codes)
+        return tuple(StoredValue(column, code) for column, code in self.known.standing_for(words))
 
     def _done(self, verb: str) -> tuple[StoredValue, ...]:
         """`did we win`: the state in which things are to which that was done."""
