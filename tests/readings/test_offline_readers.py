@@ -6,7 +6,7 @@ import pytest
 
 from coset.readings.expansion import Expander
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
-from coset.readings.offline import NEAR, UNSURE, CopyOf, read_offline
+from coset.readings.offline import SHOWN, CopyOf, read_offline
 from coset.readings.reading import Reading, best_readings
 from coset.readings.stated import Text
 from coset.readings.vocabulary import vocabulary
@@ -132,15 +132,6 @@ def test_small_whole_numbers_are_no_revenue_and_a_copy_reads_as_its_original() -
     assert found["s/acct_bak"].name == "account (backup)"
 
 
-def test_a_meaning_that_another_one_is_near_to_is_kept_as_a_guess() -> None:
-    expander = Expander({})
-    near = [piece for piece in vocabulary().short_forms if expander.expand((piece,)).lead < NEAR]
-    assert near
-    for piece in near[:20]:
-        reading = read(table("things", piece))[f"s/things.{piece}"]
-        assert reading.reader != "abbreviations" or reading.confidence <= UNSURE
-
-
 def test_a_language_that_no_dictionary_has_is_kept_as_it_is_and_hardly_believed() -> None:
     finnish = ("tilausnumero", "asiakkaan_nimi", "toimituspaivamaara", "yhteissumma", "kirjanpitotili")
     found = read(table("tilausrivit", *finnish))
@@ -160,16 +151,27 @@ def test_a_table_of_five_thousand_columns_is_read_whole() -> None:
 
 def test_a_short_form_that_may_stand_for_several_things_is_a_guess_until_something_around_it_speaks() -> None:
     """The first meaning listed is taken, but views do not show it; a word of the documents confirms it."""
-    name, meanings = next(
-        (form, meanings)
-        for form, meanings in sorted(vocabulary().short_forms.items())
-        if len(meanings) > 1
-        and len(form) == 3
-        and Expander({}).expand((form,)).doubtful
-        and Expander({meanings[0]: 5}).expand((form,)).lead > NEAR
-    )
-    assert read(table("zq", name))[f"s/zq.{name}"].confidence <= UNSURE
-    assert not Expander({meanings[0]: 5}).expand((name,)).doubtful
+    forms = [form for form, meanings in vocabulary().short_forms.items() if len(meanings) > 2 and len(form) == 2]
+    for form in forms[:20]:
+        reading = read(table("zq", form))[f"s/zq.{form}"]
+        assert reading.reader != "abbreviations" or reading.confidence < SHOWN
+    assert Expander({"revision": 5}).expand(("rev",)).certainty > Expander({}).expand(("rev",)).certainty
+    texts = (Text("Each revision has a state. A revision replaces the revision before it.", "handbook"),)
+    confirmed = read(table("zq", "rev_no", "rev_dt"), texts=texts)["s/zq.rev_no"]
+    assert (confirmed.name, confirmed.confidence >= SHOWN) == ("revision number", True)
+
+
+def test_a_short_form_that_means_two_things_of_the_company_is_a_guess() -> None:
+    both = Expander({"revision": 6, "revenue": 6}).expand(("rev",))
+    assert both.certainty < Expander({"revision": 6}).expand(("rev",)).certainty
+
+
+def test_a_sentence_that_names_a_table_in_passing_is_a_guess_and_a_description_is_not() -> None:
+    said = "After the move the payments were wrong in XQPAY."
+    passing = read(table("XQPAY", "A1"), texts=(Text(said, "handbook.md#3"),))["s/XQPAY"]
+    assert passing.confidence < SHOWN
+    described = read(table("XQPAY", "A1"), texts=(Text("The payments are in XQPAY.", "description of s", None, "s"),))
+    assert described["s/XQPAY"].confidence >= SHOWN
 
 
 def test_what_is_nested_is_a_fact_of_what_it_stands_in_and_not_of_the_table() -> None:

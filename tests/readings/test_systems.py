@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from coset.errors import UserError
 from coset.readings.observed import ObservedColumn, ObservedTable
+from coset.readings.pages import MODEL
+from coset.readings.reading import best_readings
 from coset.readings.systems import FOLDER, load_system, recognise, system_readings, systems
 
 
@@ -33,7 +36,16 @@ def test_a_system_is_recognised_by_tables_together_with_their_columns() -> None:
     found = {reading.reference: reading for reading in system_readings(tables)}
     assert found["s/f0101"].name == "address book"
     assert "address number" in found["s/f0101.aban8"].name
+    assert found["s/f4211.sdan8"].name == "sold-to customer number"
     assert found["s/f4101_bak2019.imitm"].reader == "lexicon"
+
+
+def test_what_a_model_says_of_this_company_wins_over_what_a_system_means_everywhere() -> None:
+    lexicon = system_readings([table("f0101", "aban8", "abalph", "abat1"), table("f4211", "sddoco", "sddcto", "sdan8"),
+                               table("f4101", "imitm", "imlitm", "imdsc1")])  # fmt: skip
+    known = next(each for each in lexicon if each.reference == "s/f4211.sdan8")
+    said = replace(known, name="distributor", reader="model", confidence=MODEL)
+    assert best_readings([known, said])["s/f4211.sdan8"] is said
 
 
 def test_chance_names_prove_nothing() -> None:

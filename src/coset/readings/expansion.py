@@ -15,19 +15,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
+from coset.readings.certainty import Signs, certainty
 from coset.readings.observed import ObservedColumn
 from coset.readings.value_patterns import pattern_shares, present
 from coset.readings.vocabulary import Language, Vocabulary, content_words, vocabulary
 from coset.readings.words import singular
 
-How = Literal["word", "short form", "language", "foreign form", "guess", "unknown"]
+How = Literal["word", "explained", "short form", "language", "foreign form", "guess", "unknown"]
 BEAM, KEPT, LONGEST_PIECE, LONGEST_PHRASE = 8, 5, 26, 3
 TOGETHER = 0.9
 """What each further part of a piece that is written together costs."""
-CLEAR, TOGETHER_OFTEN, FITTING, FAR = 2.0, 0.6, -0.5, 1.2
-"""What lifts the doubt of a piece that may stand for several things: that every other way costs so much more, that the
-word before it stands so often before these words, that the values fit so well. A few letters that are so far
-from a word are doubtful in any case."""
 STEM = -0.3
 """A short form that what is known of the tables explains is cheaper than a common word."""
 _LAST_LETTERS = {"d": ("date", 0.6), "n": ("number", 0.6), "c": ("code", 1.3), "i": ("indicator", 1.3),
@@ -36,6 +33,10 @@ CLASS_ENDINGS = frozenset(
     {"nr", "no", "cd", "dt", "id", "nm", "ts", "tx", "tp", "ty", "qt", "amt", "qty", "num", "key"}
 )
 """With these end names that are written together: number, code, date, id, name and so on."""
+SURE_ENDINGS, UNLIKE = CLASS_ENDINGS | {"n", "d"}, 0.4
+"""At the end of a name these hardly mean anything else, unless the values do."""
+SPOKEN_OF = 1.0
+"""Words that the environment uses twice or more (a logarithm)."""
 _VOWELS = frozenset("aeiou")
 _NEVER_SHORTENED = frozenset({
     "most", "must", "with", "have", "been", "were", "that", "this", "than", "then", "they", "them", "their", "there",
@@ -68,10 +69,23 @@ class Part:
     words: tuple[str, ...]
     cost: float
     how: How
-    doubtful: bool = False
-    """It may stand for other words as well, and nothing around it uses these."""
     turns: bool = False
     """It is of a language that has the head first."""
+    written: str = ""
+    meanings: int = 1
+    """What it may stand for, this among it."""
+    near: float = 0.0
+    """How often the environment's own texts and readable names use the words (a logarithm)."""
+    rival: float = 0.0
+    """The same of the likeliest other meaning of the piece."""
+    glued: bool = False
+    """It is written together with others."""
+    within: tuple[Part, ...] = ()
+    """The parts of a piece that is several written together."""
+
+    @property
+    def atoms(self) -> tuple[Part, ...]:
+        return self.within or (self,)
 
 
 @dataclass(frozen=True)
@@ -84,10 +98,13 @@ class Expansion:
     how: tuple[How, ...]
     parts: tuple[tuple[str, str], ...]
     """Each piece as it stands, and what it was read as."""
-    lead: float = math.inf
-    """By how much the next way with another meaning costs more: where that is little, the words may be wrong."""
-    doubtful: bool = False
-    """A piece of it may stand for other words as well, and neither words nor values around it speak for these."""
+    signs: tuple[tuple[str, Signs], ...] = ()
+    """Each short form, with what speaks for and against it."""
+
+    @property
+    def certainty(self) -> float:
+        """How sure the least sure of its short forms is."""
+        return min((certainty(signs) for _, signs in self.signs), default=1.0)
 
     @property
     def text(self) -> str:
@@ -144,21 +161,45 @@ class Expander:
         weighed, cost, parts = ways[0]
         words = self._ordered(parts)
         other = next((way[0] for way in ways if _another_meaning(words, self._ordered(way[2]))), math.inf)
-        written = _aligned(pieces, parts)
-        lead, how = other - weighed, tuple(part.how for part in parts)
-        return Expansion(
-            words, cost / len(parts), how, written, lead, lead < CLEAR and self._doubtful(parts, words, column)
-        )
+        atoms = tuple(atom for part in parts for atom in part.atoms)
+        written = tuple((atom.written, " ".join(atom.words)) for atom in atoms)
+        signs = self._signs(atoms, words, other - weighed, column)
+        return Expansion(words, cost / len(parts), tuple(atom.how for atom in atoms), written, signs)
 
-    def _doubtful(self, parts: Sequence[Part], words: tuple[str, ...], column: ObservedColumn | None) -> bool:
-        """Whether some part is doubtful, and neither the part before it nor the values confirm it."""
-        for number, part in enumerate(parts):
-            confirmed = self._bonus(tuple(parts[:number]), part) >= TOGETHER_OFTEN or (
-                column is not None and part.words[-1] == words[-1] and value_fit(words[-1], column) <= FITTING
+    def _signs(
+        self, atoms: Sequence[Part], words: tuple[str, ...], lead: float, column: ObservedColumn | None
+    ) -> tuple[tuple[str, Signs], ...]:
+        """For each short form what speaks for and against it where it stands."""
+        found = []
+        for place, atom in enumerate(atoms):
+            if atom.how not in ("short form", "foreign form", "guess"):
+                continue
+            last = column is not None and atom.words[-1] == words[-1]
+            fit = value_fit(words[-1], column) if last and column is not None else 0.0
+            if place and place + 1 == len(atoms) and atom.written in SURE_ENDINGS and fit <= UNLIKE:
+                continue
+            signs = Signs(
+                guessed=atom.how == "guess",
+                foreign=atom.how == "foreign form",
+                glued=atom.glued,
+                letters=len(atom.written),
+                begins=atom.words[0].startswith(atom.written),
+                several=len(atom.words) > 1,
+                meanings=math.log(atom.meanings),
+                cost=atom.cost,
+                near=atom.near,
+                rival=atom.rival,
+                rarity=max(map(self.words.rarity, atom.words)),
+                before=self._pairs(atoms[place - 1], atom) if place else 0.0,
+                after=self._pairs(atom, atoms[place + 1]) if place + 1 < len(atoms) else 0.0,
+                fit=fit,
+                lead=min(lead, 4.0),
             )
-            if part.doubtful and not confirmed:
-                return True
-        return False
+            found.append((atom.written, signs))
+        return tuple(found)
+
+    def _pairs(self, before: Part, part: Part) -> float:
+        return math.log1p(self.words.pairs.get((before.words[-1], part.words[0]), 0))
 
     # How pieces may be read
 
@@ -168,7 +209,7 @@ class Expander:
         found = []
         joined = " ".join(pieces)
         if self.language and (english := self.language.words.get(joined)):
-            found.append(Part(tuple(english[0].split()), 0.0, "language", turns=self.language.head_first))
+            found.append(Part(tuple(english[0].split()), 0.0, "language", self.language.head_first, " ".join(pieces)))
         return found
 
     def parts(self, piece: str) -> tuple[Part, ...]:
@@ -180,7 +221,7 @@ class Expander:
             if len(piece) >= 4 and not certain and not any(part.how in ("language", "foreign form") for part in ways):
                 ways += self._together(piece)
             ways.append(Part((piece,), 3.0 + 0.8 * len(piece) if piece.isalpha() else 0.3, "unknown"))
-            known = self._parts[piece] = _cheapest(ways)
+            known = self._parts[piece] = tuple(replace(way, written=piece) for way in _cheapest(ways))
         return known
 
     def _alone(self, piece: str) -> tuple[Part, ...]:
@@ -190,24 +231,36 @@ class Expander:
             return known
         ways: list[Part] = []
         if stem := self.stems.get(piece):
-            ways.append(Part((stem,), STEM, "short form"))
+            ways.append(Part((stem,), STEM, "explained"))
         if piece.isalpha():
             if self.words.is_word(piece) or self.words.is_word(singular(piece)):
                 ways.append(Part((piece,), 0.25 * self._rarity(singular(piece)), "word"))
-            meanings = self.words.short_forms.get(piece, ())
+            # What the environment speaks of comes before what it never mentions.
+            listed = self.words.short_forms.get(piece, ())
+            meanings = sorted(listed, key=lambda meaning: self._nearness(meaning.split()) < SPOKEN_OF)
             for rank, meaning in enumerate(meanings):
                 words = tuple(meaning.split())
                 rarity = max(map(self._rarity, words))
-                doubtful = len(meanings) > 1 and not self._near(words)
-                ways.append(Part(words, 0.4 + 0.55 * rank + 0.25 * rarity, "short form", doubtful))
+                ways.append(Part(words, 0.4 + 0.55 * rank + 0.25 * rarity, "short form"))
             if self.language:
                 ways += self._foreign(piece, self.language)
             if len(piece) >= 4 and not ways:
                 ways += self._of_others(piece)
             if len(piece) >= 3 and not any(part.how in ("word", "language", "foreign form") for part in ways):
                 ways += self._guesses(piece)
-        known = self._single[piece] = _cheapest(ways)
+        known = self._single[piece] = self._weighed(piece, _cheapest(ways))
         return known
+
+    def _weighed(self, piece: str, ways: tuple[Part, ...]) -> tuple[Part, ...]:
+        """Each way with what the environment says of it and of the others."""
+        near = [self._nearness(way.words) for way in ways]
+        found = []
+        for place, way in enumerate(ways):
+            others = [n for each, n in zip(ways, near, strict=True) if _another_meaning(way.words, each.words)]
+            found.append(
+                replace(way, written=piece, meanings=1 + len(others), near=near[place], rival=max(others, default=0.0))
+            )
+        return tuple(found)
 
     def _foreign(self, piece: str, language: Language) -> list[Part]:
         ways, turns = list[Part](), language.head_first
@@ -216,7 +269,7 @@ class Expander:
             begun = [word for word in self.beside.get(piece[:3], ()) if word.startswith(piece)]
             meanings = dict.fromkeys(language.english(word)[0] for word in begun if len(word) > len(piece) + 1)
             for meant in meanings:
-                ways.append(Part(content_words(meant), 0.35, "foreign form", len(meanings) > 1, turns))
+                ways.append(Part(content_words(meant), 0.35, "foreign form", turns))
         for rank, meaning in enumerate(language.english(piece)[:3]):
             words = content_words(meaning)
             near = 0.2 * self._rarity(words[-1])
@@ -225,7 +278,7 @@ class Expander:
             ways.append(Part(content_words(listed), 0.45, "foreign form", turns=turns))
         if not ways:
             begins = language.begun_by(piece)
-            ways += [Part(content_words(each), 0.9, "foreign form", len(begins) > 1, turns) for each in begins[:3]]
+            ways += [Part(content_words(each), 0.9, "foreign form", turns) for each in begins[:3]]
         if compound := language.compound(piece):
             ways.append(Part(tuple(word for part in compound for word in part.split()), 0.6, "language"))
         return ways
@@ -243,8 +296,7 @@ class Expander:
         """Words whose letters, in order, hold those of the piece: `sbscr` of subscriber."""
         found = []
         for word, form in _forms(piece):
-            doubtful = not self._near((word,)) or (form >= FAR and len(piece) <= 4)
-            found.append(Part((word,), form + 0.4 * self._rarity(word), "guess", doubtful))
+            found.append(Part((word,), form + 0.4 * self._rarity(word), "guess"))
         return sorted(found, key=lambda part: (part.cost, part.words))[:KEPT]
 
     def _together(self, piece: str) -> list[Part]:
@@ -266,8 +318,8 @@ class Expander:
             if len(parts) > 1:
                 how: How = "guess" if any(part.how == "guess" for part in parts) else parts[-1].how
                 how = "short form" if how == "word" and any(p.how == "short form" for p in parts) else how
-                doubtful = self._doubtful(parts, (), None)
-                ways.append(Part(tuple(word for part in parts for word in part.words), cost, how, doubtful))
+                within = tuple(_within(part) for part in parts)
+                ways.append(Part(tuple(word for part in parts for word in part.words), cost, how, within=within))
         return ways
 
     def _piece_within(self, text: str, last: bool, whole: int) -> Sequence[Part]:
@@ -275,7 +327,7 @@ class Expander:
             return ()
         if len(text) == 1:
             meaning, cost = _LAST_LETTERS.get(text, ("", 0.0)) if last else ("", 0.0)
-            return (Part((meaning,), cost, "guess"),) if meaning else ()
+            return (Part((meaning,), cost, "guess", written=text, near=self._nearness((meaning,))),) if meaning else ()
         ways = self._alone(text)
         if last and text in CLASS_ENDINGS:
             return [replace(p, cost=p.cost - 0.6) for p in ways if p.how != "guess" and len(p.words) == 1]
@@ -290,9 +342,9 @@ class Expander:
         near = self.around.get(word, 0) or self.around.get(word + "s", 0)
         return max(-1.5, self.words.rarity(word) - min(3.5, 0.9 * math.log1p(near)))
 
-    def _near(self, words: Sequence[str]) -> bool:
-        """Whether the environment's own texts and readable names use all of these words."""
-        return all(self.around.get(word, 0) or self.around.get(word + "s", 0) for word in words)
+    def _nearness(self, words: Sequence[str]) -> float:
+        """How often the environment's own texts and readable names use the rarest of these words (a logarithm)."""
+        return min(math.log1p(self.around.get(word, 0) + self.around.get(word + "s", 0)) for word in words)
 
     def _bonus(self, before: tuple[Part, ...], part: Part) -> float:
         """What it saves that these words often follow each other."""
@@ -424,8 +476,7 @@ def _cheapest(ways: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(sorted(best.values(), key=lambda part: (part.cost, part.words))[:BEAM])
 
 
-def _aligned(pieces: Sequence[str], parts: Sequence[Part]) -> tuple[tuple[str, str], ...]:
-    """Pieces beside their words where they are one to one; else the whole name beside all words."""
-    if len(pieces) == len(parts):
-        return tuple((piece, " ".join(part.words)) for piece, part in zip(pieces, parts, strict=True))
-    return ((" ".join(pieces), " ".join(word for part in parts for word in part.words)),)
+def _within(part: Part) -> Part:
+    """A part that is written together with others: a word of two or three letters may be there by chance."""
+    chance = part.how in ("word", "language") and len(part.written) < 4
+    return replace(part, glued=True, how="guess" if chance else part.how)

@@ -22,8 +22,8 @@ from coset.readings.vocabulary import Language, folds, languages, vocabulary
 from coset.readings.words import singular, words_of
 
 LEAST_FOREIGN, FOREIGN_SHARE, FOREIGN_LEAD = 4, 0.1, 1.3
-NEAR, UNSURE = 0.6, 0.45
-"""Where another meaning costs hardly more than the one that is taken, it is kept as a guess that views do not show."""
+SHOWN = 0.5
+"""What is less sure is kept as a guess that views do not show."""
 LONGEST_NAME = 120
 """Letters of a name that are read; what is longer is cut."""
 GENERIC = frozenset({
@@ -72,7 +72,9 @@ def read_offline(
     for tables in by_source.values():
         found += system_readings(tables)
     titles = {
-        key: each.name for key, each in best_readings(each for each in found if each.name and each.is_table).items()
+        key: each.name
+        for key, each in best_readings(each for each in found if each.name and each.is_table).items()
+        if each.confidence >= SHOWN
     }
     around = words_around(environment, texts)
     as_originals = _wholly_as_originals(environment, copies or {})
@@ -204,7 +206,7 @@ def _parent(table: ObservedTable, column: ObservedColumn, context: SourceContext
 def _sure(spelled: Expansion) -> bool:
     """Whether a name can hardly mean something else than what it was read as."""
     plain = all(how in ("word", "language") for how in spelled.how)
-    return "unknown" not in spelled.how and (plain or (spelled.lead >= NEAR and not spelled.doubtful))
+    return "unknown" not in spelled.how and (plain or spelled.certainty >= SHOWN)
 
 
 def _entity(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -259,11 +261,9 @@ def _reading(reference: str, table: str, name: str, spelled: Expansion, written:
     unknown = any(
         how == "unknown" and not piece.isdigit() for how, (piece, _) in zip(spelled.how, spelled.parts, strict=False)
     )
-    confidence = max(0.1, (0.78 if plain else 0.72) - 0.12 * max(0.0, spelled.cost - 0.4))
-    if "guess" in spelled.how:
-        confidence = min(confidence, 0.55)
-    if not plain and (spelled.lead < NEAR or spelled.doubtful):
-        confidence = min(confidence, UNSURE)
+    confidence = max(0.1, 0.78 - 0.12 * max(0.0, spelled.cost - 0.4))
+    if not plain:
+        confidence = min(confidence, max(0.1, spelled.certainty))
     if unknown:
         confidence = min(confidence, 0.3)
     source = ", ".join(f"{piece} = {words}" for piece, words in spelled.parts if piece != words) or written
