@@ -71,7 +71,7 @@ def test_recover_in_core_mode_finds_tables_words_and_nothing(environment: Enviro
         ask(QUESTION, environment, core(wire))
     told = [message["content"] for message in wire.requests[1]["messages"][-3:]]
     assert "TABLE shop.orders | 300 rows" in told[0] and "  status VARCHAR" in told[0]
-    assert "Chur" in told[1] and "crm/customers.city" in told[1] and told[2].startswith('{"error":"no name')
+    assert "Chur" in told[1] and "crm.customers.city" in told[1] and told[2].startswith('{"error":"no name')
 
 
 def test_learned_mode_ends_after_one_step_of_the_agent_when_the_arbiter_wrote_the_statement(environment: Environment):

@@ -44,7 +44,7 @@ def joins(demo: tuple[Path, str]) -> Joins:
 def test_it_shows_sources_joins_dirt_roles_and_questions(demo: tuple[Path, str]):
     text = demo[1]
     for expected in (
-        "mongodump", "support/tickets.customer_ref", "prefix swap", "duplicates", "mixed date formats",
+        "mongodump", "support.tickets.customer_ref", "prefix swap", "duplicates", "mixed date formats",
         "counter disagrees", "customer.identifier", "Next: cd company", "coset view", "coset mcp", "coset init",
         *(question.text for question in QUESTIONS),
     ):  # fmt: skip
@@ -103,7 +103,7 @@ def test_the_joins_that_the_values_show_are_found(joins: Joins):
     }
     assert {pair: joins[pair]["kind"] if pair in joins else "missed" for pair in expected} == expected
     assert joins["beacon/orders.buyer_id", "beacon/buyers.buyer_id"]["left_match"] == 1.0
-    reference = joins["support/tickets.customer_ref", "atlas/main/customers.customer_id"]
+    reference = joins["support.tickets.customer_ref", "atlas/main/customers.customer_id"]
     assert reference["kind"] in ("prefix_swap", "digits"), "both bring the same keys together"
 
 
@@ -117,7 +117,7 @@ def test_what_each_department_calls_a_customer_is_one_role(demo: tuple[Path, str
     fiber = {reference for row in found for reference in row["fiber"]}
     assert {
         "atlas/main/customers.customer_id", "beacon/buyers.buyer_id", "beacon/orders.buyer_id",
-        "support/tickets.customer_ref",
+        "support.tickets.customer_ref",
     } <= fiber  # fmt: skip
 
 

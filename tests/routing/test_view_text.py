@@ -12,13 +12,14 @@ from view_company import GivenScores, company, inventory, no_demand, objects
 
 from coset.routing.objects.data_as_text import literal, one_line, runnable
 from coset.routing.objects.facts import RelationFacts
-from coset.routing.objects.sql_names import as_list, equality, name, qualified
+from coset.routing.objects.sql_names import as_list, equality, qualified
 from coset.routing.request import Anchor
 from coset.routing.views.budgets import cost, lines_cost
 from coset.routing.views.join_plan import not_implied
 from coset.routing.views.materialise import materialise
 from coset.routing.views.text import HEADER, JOINS, anchor_lines, percent, view_text
 from coset.session.query_session import QuerySession
+from coset.sql_text import name
 
 
 @pytest.fixture(scope="module")

@@ -196,7 +196,7 @@ def test_status_says_what_is_there_what_is_stale_and_what_needs_a_person(made: P
 def test_lists_are_whole_lines_where_nobody_looks_and_csv_where_asked(made: Path):
     coset("comprehend", "--jobs", "1", folder=made)
     wide = coset("relations", folder=made, COLUMNS="40")
-    assert all("orders/orders.buyer" in line for line in wide.stdout.splitlines() if "buyer" in line)
+    assert all("orders.orders.buyer" in line for line in wide.stdout.splitlines() if "buyer" in line)
     rows = coset("relations", "orders.orders", "--csv", folder=made).stdout.splitlines()
     assert rows[0].startswith("from,to,how")
 
@@ -204,10 +204,10 @@ def test_lists_are_whole_lines_where_nobody_looks_and_csv_where_asked(made: Path
 def test_names_are_taken_as_sql_has_them_and_as_references(made: Path):
     coset("comprehend", "--jobs", "1", folder=made)
     for written in ("orders.orders.amount", "orders/orders.amount", "orders.amount"):
-        assert coset("show", written, folder=made).stdout.startswith("orders/orders.amount")
+        assert coset("show", written, folder=made).stdout.startswith("orders.orders.amount")
     for command in ("show", "recover", "relations", "diagnostics"):
         answer = coset(command, "orders.orders.amonut", folder=made)
-        assert answer.returncode == 2 and "did you mean orders/orders.amount" in answer.stderr, command
+        assert answer.returncode == 2 and "did you mean orders.orders.amount" in answer.stderr, command
     answer = coset("sql", "SELECT amonut FROM orders.orders", folder=made)
     assert answer.returncode == 2 and "did you mean amount" in answer.stderr
 

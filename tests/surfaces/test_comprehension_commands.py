@@ -35,11 +35,11 @@ def test_comprehending_again_reads_nothing(comprehended: Path):
 
 def test_show_prints_all_that_is_known(comprehended: Path):
     answer = coset("show", "orders.status", folder=comprehended)
-    assert answer.returncode == 0 and "shop/orders.status" in answer.stdout and "codes" in answer.stdout
+    assert answer.returncode == 0 and "shop.orders.status" in answer.stdout and "codes" in answer.stdout
     document = json.loads(coset("show", "shop/orders", "--json", folder=comprehended).stdout)
     assert [column["name"] for column in document["columns"]] == ["order_no", "buyer", "status"]
     answer = coset("show", "orders.sttus", folder=comprehended)
-    assert answer.returncode == 2 and "did you mean shop/orders.status" in answer.stderr
+    assert answer.returncode == 2 and "did you mean shop.orders.status" in answer.stderr
 
 
 def test_relations_are_listed_with_what_they_reach(comprehended: Path):

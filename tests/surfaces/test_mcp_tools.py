@@ -173,7 +173,7 @@ def test_an_unknown_tool_names_those_there_are(environment: coset.Environment):
 def test_calc_recover_and_relations(environment: coset.Environment):
     assert called(environment, "calc", expression="0.1 + 0.2").structured_content == {"value": "0.3"}
     assert "'paid' 225" in text_of(called(environment, "recover", what="shop.orders.status"))
-    assert "shop/orders.status = 'paid'" in text_of(called(environment, "recover", what="which were paid"))
+    assert "shop.orders.status = 'paid'" in text_of(called(environment, "recover", what="which were paid"))
     short = called(environment, "recover", what="shop/orders", budget=60)
     assert short.structured_content["left_out"] > 0
     found = called(environment, "relations", about="crm").structured_content
@@ -184,11 +184,11 @@ def test_calc_recover_and_relations(environment: coset.Environment):
 def test_teach_moves_a_role_and_revoke_brings_it_back(shop: Path, tmp_path: Path):
     with coset.open(copy_of(shop, tmp_path)) as environment:
         taught = called(environment, "teach", reference="shop.orders.amount", role=".price_of").structured_content
-        assert taught["changes"] == ["shop/orders.amount: amount -> price_of"] and len(taught["statements"]) == 1
+        assert taught["changes"] == ["shop.orders.amount: amount -> price_of"] and len(taught["statements"]) == 1
         back = called(environment, "teach", revoke=taught["statements"][0]).structured_content
-        assert back == {"statements": [], "changes": ["shop/orders.amount: price_of -> amount"]}
+        assert back == {"statements": [], "changes": ["shop.orders.amount: price_of -> amount"]}
         denied = called(environment, "teach", reference="shop.orders.amount", role=".amount", negative=True)
-        assert denied.structured_content["changes"][0].startswith("shop/orders.amount: amount -> ")
+        assert denied.structured_content["changes"][0].startswith("shop.orders.amount: amount -> ")
 
 
 def test_an_agent_opens_tables_lists_sources_and_keeps_what_the_user_says(shop: Path, tmp_path: Path):
@@ -197,7 +197,7 @@ def test_an_agent_opens_tables_lists_sources_and_keeps_what_the_user_says(shop: 
         opened = text_of(called(environment, "open", tables=["crm.customers"]))
         assert "customer_id" in opened and "city" in opened
         wrong = called(environment, "open", tables=["crm.custmers"])
-        assert wrong.is_error and "crm/customers" in text_of(wrong)
+        assert wrong.is_error and "crm.customers" in text_of(wrong)
         called(environment, "correct", about="shop.orders.amount", reading="gross amount", note="In Swiss francs.")
         called(environment, "correct", about="shop.orders.amount", join_with=["crm.customers.customer_id"], reject=True)
         said = environment.said()
@@ -281,11 +281,11 @@ def test_resources_and_templates_lead_to_what_is_known(environment: coset.Enviro
 
     texts = with_client(environment, work)
     [customers] = [line for line in texts["coset://inventory"].splitlines() if "customer.identifier:" in line]
-    assert "2 in 2: " in customers and "crm/customers.customer_id" in customers and "shop/orders.buyer" in customers
+    assert "2 in 2: " in customers and "crm.customers.customer_id" in customers and "shop.orders.buyer" in customers
     assert "ATTRIBUTES" in texts["coset://inventory"]
     assert "crm.customers [crm/customers], 60 rows" in texts["coset://source/crm"]
-    assert texts["coset://object/shop/orders.buyer"].startswith("COLUMN shop/orders.buyer")
-    assert texts["coset://object/shop%2Forders"].startswith("TABLE shop/orders")
+    assert texts["coset://object/shop/orders.buyer"].startswith("COLUMN shop.orders.buyer")
+    assert texts["coset://object/shop%2Forders"].startswith("TABLE shop.orders")
 
 
 @pytest.mark.parametrize("uri", ["coset://nonesuch", "coset://object/", "coset://object/no/such", "file:///etc/passwd"])

@@ -25,7 +25,7 @@ def comprehended(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_recover_prints_what_is_known_of_a_reference(comprehended: Path):
     answer = coset("recover", "orders.status", folder=comprehended)
-    assert answer.returncode == 0 and answer.stdout.startswith("COLUMN shop/orders.status")
+    assert answer.returncode == 0 and answer.stdout.startswith("COLUMN shop.orders.status")
     assert "'C' 300" in answer.stdout
     document = json.loads(coset("recover", "shop/orders", "--budget", "150", "--json", folder=comprehended).stdout)
     assert document["kind"] == "table" and document["cost"] <= 150 and document["left_out"] > 0
@@ -33,7 +33,7 @@ def test_recover_prints_what_is_known_of_a_reference(comprehended: Path):
 
 def test_recover_searches_names_values_and_documents(comprehended: Path):
     answer = coset("recover", "--search", "basel", folder=comprehended)
-    assert answer.returncode == 0 and "crm/customers.city = 'Basel', 100 rows" in answer.stdout
+    assert answer.returncode == 0 and "crm.customers.city = 'Basel', 100 rows" in answer.stdout
 
 
 def test_recover_wants_a_reference_or_words(comprehended: Path):
@@ -41,7 +41,7 @@ def test_recover_wants_a_reference_or_words(comprehended: Path):
         answer = coset("recover", *arguments, folder=comprehended)
         assert answer.returncode == 2 and "either a NAME or --search WORDS" in answer.stderr
     answer = coset("recover", "orders.sttus", folder=comprehended)
-    assert answer.returncode == 2 and "did you mean shop/orders.status" in answer.stderr
+    assert answer.returncode == 2 and "did you mean shop.orders.status" in answer.stderr
 
 
 def test_recover_before_comprehension_says_what_to_run(tmp_path: Path):

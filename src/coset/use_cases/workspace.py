@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coset.environment.configuration import Environment, load_environment
-from coset.errors import CosetError, LimitReached
+from coset.errors import CosetError, LimitReached, UserError
 from coset.session.query_session import QuerySession
 from coset.session.result import Result
 from coset.session.worker_process import WorkerLimits
 from coset.state import EvidenceState
+from coset.state.file import Stamp, stamp_of
+from coset.state.names import Names, names_of
 from coset.use_cases.cancellation import Cancellation, Cancelled
 
 if TYPE_CHECKING:
@@ -141,6 +143,7 @@ class Workspace:
         self._routing = threading.Lock()
         self._router: Router | None = None
         self._objects: StateObjects | None = None
+        self._names: tuple[Stamp | None, Names] | None = None
         # The offline reasoner has a router of its own: its statements may run for long.
         self._reasoning = threading.Lock()
         self._reasoner: Router | None = None
@@ -188,6 +191,17 @@ class Workspace:
                 yield self._reasoner
             finally:
                 self._reasoner.session = None
+
+    def names(self) -> Names:
+        """The names of everything that is known: of nothing, before the first comprehension."""
+        stamp = stamp_of(self.configuration.state_folder)
+        if self._names is None or self._names[0] != stamp:
+            try:
+                with self.reading() as state:
+                    self._names = (stamp, names_of(state))
+            except UserError:
+                self._names = (stamp, Names(()))
+        return self._names[1]
 
     @contextmanager
     def objects(self) -> Iterator[StateObjects]:

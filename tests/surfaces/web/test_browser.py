@@ -295,7 +295,7 @@ def test_an_object_is_found_on_the_map_by_keyboard(page: Page):
     page.keyboard.type("orders.buyer_id")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator("#detail h2")).to_have_text("beacon/orders.buyer_id")
+    expect(page.locator("#detail h2")).to_have_text("beacon.orders.buyer_id")
     page.focus("#plane")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/object\?reference="))
@@ -311,7 +311,7 @@ def test_a_join_of_the_drawing_leads_to_its_line(page: Page):
     page.keyboard.press("Enter")
     expect(page.locator(f"tr{target}")).to_be_in_viewport()
     page.locator("#graph").get_by_text("articles", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("beacon/articles")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("beacon.articles")
 
 
 def test_a_stranger_corrects_an_identity_and_sees_the_view_change_in_five_clicks_or_fewer(page: Page):

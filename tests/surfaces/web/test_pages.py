@@ -22,6 +22,7 @@ from coset.environment.configuration import load_environment
 from coset.identities.picture import places
 from coset.state import EvidenceState
 from coset.state.listings import joins_of, quality_of
+from coset.state.names import names_of
 from surfaces.web.conftest import COLUMN, SCRIPT, open_client
 
 QUESTION = "What is the list price of each product?"
@@ -52,9 +53,9 @@ def test_the_overview_says_when_a_source_changed(own_company: Path):
         with (own_company / "odd" / "notes.csv").open("a") as file:
             file.write("99,more,more\n")
         page = get(client, "/freshness")
-        assert "odd/notes" in page and "other content" in page
+        assert "odd.notes" in page and "other content" in page
         (own_company / "odd" / "others.csv").write_text("a,b\n1,2\n")
-        assert "odd/others" in get(client, "/freshness")
+        assert "odd.others" in get(client, "/freshness")
 
 
 def test_an_environment_that_was_not_comprehended_says_what_to_do(tmp_path: Path):
@@ -95,9 +96,9 @@ def test_the_map_has_every_object_where_the_picture_has_it(coordinate: str, clie
     assert f'data-coordinate="{coordinate}"' in get(client, "/map", coordinate=coordinate)
     data = json.loads(get(client, "/map/data", coordinate=coordinate))
     with state_of(company) as state:
-        known = places(state, coordinate)  # type: ignore[arg-type]
+        known, names = places(state, coordinate), names_of(state)  # type: ignore[arg-type]
     objects = data["objects"]
-    assert tuple(objects["reference"]) == known.references
+    assert objects["name"] == [names.in_sql(each) for each in known.references]
     assert tuple(data["identities"][number] for number in objects["identity"]) == known.identities
     assert objects["x"] == [round(1000 * x) for x in known.at[:, 0].tolist()]
     assert len(data["prototypes"]["x"]) == len(known.prototypes)
@@ -109,7 +110,7 @@ def test_identities_lead_to_their_members_with_support_opposition_and_competitor
     assert "invoice.status" in get(client, "/identities")
     assert "invoice.status" not in get(client, "/identities", find="buyer_id")
     role = get(client, "/identities/role", role="customer.identifier")
-    assert "beacon/orders.buyer_id" in html.unescape(role.replace("<wbr>", ""))
+    assert "beacon.orders.buyer_id" in html.unescape(role.replace("<wbr>", ""))
     assert "Competitors" in role and "its name begins with" in role and "it holds text" in role
     assert "who buys, orders" in get(client, "/identities/entity", id="customer")
     assert "No object of this environment plays it" in get(client, "/identities/entity", id="crime")
@@ -119,7 +120,7 @@ def test_identities_lead_to_their_members_with_support_opposition_and_competitor
 
 def test_an_object_shows_what_is_known_and_why(client: TestClient):
     page = get(client, "/object", reference="orders.buyer_id")
-    for part in ("beacon/orders.buyer_id", "distinct values", "stray characters", "For it", "Against it"):
+    for part in ("beacon.orders.buyer_id", "distinct values", "stray characters", "For it", "Against it"):
         assert part in page
     table = get(client, "/object", reference="beacon/articles")
     assert "list_price_cents" in table and "primary key" in table
@@ -314,7 +315,7 @@ def test_a_question_can_be_called_off(own_company: Path, monkeypatch: pytest.Mon
 
 def test_tables_are_found_by_name_and_show_their_first_rows(client: TestClient):
     page = get(client, "/tables", find="invoices")
-    assert "atlas/<wbr>main/<wbr>invoices" in page and "tickets" not in page
+    assert "atlas.<wbr>invoices" in page and "tickets" not in page
     rows = get(client, "/tables/rows", reference="atlas.invoices")
     assert rows.count("<tr>") == 21 and "SELECT" not in rows
     assert "First rows" in get(client, "/object", reference="atlas.invoices")
@@ -328,14 +329,14 @@ def test_a_doubt_is_settled_with_one_button_and_taken_back(own_company: Path):
         join = {"kind": "join", "about": "beacon.buyers.buyer_id", "other": "atlas/main/customers.customer_id"}
         assert client.post("/review", data={**token, **join, "rejected": "1"}).status_code == 303
         after = get(client, "/review")
-        assert "does not join" in after and "beacon/buyers.buyer_id does not join" in after
+        assert "does not join" in after and "beacon.buyers.buyer_id does not join" in after
         assert client.post("/review", data={**join}).status_code == 403, "a form of another page"
         assert client.post("/review/withdraw", data={**token, "kind": "join", "place": "0"}).status_code == 303
         assert "does not join" not in get(client, "/review")
         reading = {"kind": "reading", "about": "beacon/orders", "name": "web order", "back": "//evil.example"}
         answer = client.post("/review", data={**token, **reading})
         assert answer.headers["location"] == "/review"
-        assert "beacon/orders is: web order" in get(client, "/review")
+        assert "beacon.orders is: web order" in get(client, "/review")
 
 
 def test_a_missing_join_is_tested_at_once_and_a_wrong_name_keeps_what_was_written(own_company: Path):
@@ -350,7 +351,7 @@ def test_a_missing_join_is_tested_at_once_and_a_wrong_name_keeps_what_was_writte
         assert kept.status_code == 303 and token["form_token"] not in kept.headers["location"]
         page = client.get(kept.headers["location"]).text
         assert "of the rows on the left find a partner" in page and "accepted" in page
-        assert "joins atlas/main/customers.customer_id" in get(client, "/review")
+        assert "joins atlas.customers.customer_id" in get(client, "/review")
         assert client.post("/relations", data=join).status_code == 403, "a form of another page"
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 
 from coset.answering.quoting import cell, one_line
-from coset.environment.families import naming_column, relation_name
+from coset.environment.families import naming_column
 from coset.errors import UserError
-from coset.routing.objects.sql_names import name, table_name
 from coset.routing.views.budgets import cost
+from coset.sql_text import name
 from coset.state import EvidenceState, search
-from coset.state.names import resolve
+from coset.state.names import Names, names_of
 from coset.state.read_model import ReadModel
-from coset.state.tables import ColumnRow, FamilyRow, SourceRow, TableRow, tables_called
+from coset.state.tables import ColumnRow, FamilyRow, SourceRow, TableRow
 
 BUDGET = 8_000
 EXAMPLES = 4
@@ -33,19 +33,19 @@ def core_text(state: EvidenceState, budget: int | None = None) -> str:
     lines = ["SCHEMA. Names are DuckDB SQL and run as written. Quoted values are data."]
     lines += [_source_line(row) for row in ReadModel(state).sources.values()]
     left = budget - sum(cost(line) + 1 for line in lines) - 40
-    names = _sql_names(state)
+    names = names_of(state)
     columns = _columns(state)
     full = left * SHARE_OF_COLUMNS
     bare: list[str] = []
     for row in ReadModel(state).tables.values():
-        block = _table_lines(row, names[row.reference], columns[row.reference], state)
+        block = _table_lines(row, names.in_sql(row.reference), columns[row.reference], state)
         price = sum(cost(line) + 1 for line in block)
         if price <= full:
             lines += block
             full -= price
             left -= price
         else:
-            bare.append(names[row.reference])
+            bare.append(names.in_sql(row.reference))
     shown = 0
     for written in bare:
         price = cost(f"  {written}") + 1
@@ -73,15 +73,11 @@ def core_recover(state: EvidenceState, what: str, budget: int = BUDGET) -> str:
 
 
 def _recovered(state: EvidenceState, what: str) -> list[str]:
-    names = _sql_names(state)
-    by_name = {written.replace('"', "").lower(): reference for reference, written in names.items()}
-    bare = what.replace('"', "").strip().lower()
-    reference = by_name.get(bare) or _family_of(state, bare)
-    if reference is None:
-        try:
-            reference = resolve(state, what)
-        except UserError:
-            return _search(state, what, names)
+    names = names_of(state)
+    try:
+        reference = names.resolve(what)
+    except UserError:
+        return _search(state, what, names)
     model = ReadModel(state)
     own = model.of_references(ColumnRow, [reference])
     rows = model.of_tables(TableRow, [reference, *(column.table_reference for column in own)])
@@ -91,26 +87,19 @@ def _recovered(state: EvidenceState, what: str) -> list[str]:
     return [
         line
         for row in rows
-        for line in _table_lines(row, names[row.reference], columns[row.reference], state)
+        for line in _table_lines(row, names.in_sql(row.reference), columns[row.reference], state)
     ]  # fmt: skip
 
 
-def _family_of(state: EvidenceState, written: str) -> str | None:
-    """The family of which a name as SQL writes it (`source.table`) is a member's."""
-    found = tables_called(state, written.partition(".")[0], written.rpartition(".")[2])
-    families = ReadModel(state).families
-    return next((each.reference for each in found if each.reference in families), None)
-
-
-def _search(state: EvidenceState, words: str, names: dict[str, str]) -> list[str]:
+def _search(state: EvidenceState, words: str, names: Names) -> list[str]:
     """Names, values and documents that hold all the words, plainly compared."""
     wanted = [word for word in words.lower().split() if word]
     if not wanted:
         raise UserError("say what to recover: a table, a column, or words to search by")
     holding = search.holding_all(state, wanted, MOST_FOUND)
-    found = [f"TABLE {names[table]}" for table in holding.tables]
-    found += [f"COLUMN {names[each.table_reference]}.{name(each.name)} {each.type}" for each in holding.columns]
-    found += [f"VALUE {cell(value)} in {column}" for column, value in holding.values]
+    found = [f"TABLE {names.in_sql(table)}" for table in holding.tables]
+    found += [f"COLUMN {names.in_sql(each.reference)} {each.type}" for each in holding.columns]
+    found += [f"VALUE {cell(value)} in {names.in_sql(column)}" for column, value in holding.values]
     found += [f"DOCUMENT {cell(title or '')}: {cell(text, LONGEST_DOCUMENT)}" for title, text in holding.documents]
     if not found:
         raise UserError(
@@ -159,20 +148,3 @@ def _columns(state: EvidenceState) -> dict[str, list[ColumnRow]]:
     for row in ReadModel(state).columns.values():
         found[row.table_reference].append(row)
     return found
-
-
-def _sql_names(state: EvidenceState) -> dict[str, str]:
-    """What to write after FROM for each table: without its schema where the source has only one; for a family the
-    relation over all its members."""
-    rows = ReadModel(state).tables.values()
-    schemas: dict[str, set[str | None]] = defaultdict(set)
-    for row in rows:
-        schemas[row.source].add(row.schema_name)
-    return {
-        row.reference: table_name(
-            row.source,
-            None if len(schemas[row.source]) == 1 else row.schema_name,
-            relation_name(row.name) if row.family else row.name,
-        )
-        for row in rows
-    }

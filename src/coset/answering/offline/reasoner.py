@@ -37,6 +37,7 @@ from coset.routing.router import Router
 from coset.session.query_session import QuerySession
 from coset.session.result import Result
 from coset.state import EvidenceState
+from coset.state.names import names_of
 
 ENOUGH = 0.88
 """An answer that is less sure is not given."""
@@ -231,7 +232,17 @@ PARTNERS = "once for each partner"
 def answer(
     question: str, router: Router, session: QuerySession, state: EvidenceState, *, enough: float = ENOUGH
 ) -> OfflineAnswer | Declined:
-    """The answer, where it is at least as sure as `enough`; else why there is none."""
+    """The answer, where it is at least as sure as `enough`; else why there is none. Tables and columns are told by the
+    names that SQL has."""
+    found, told = _answer(question, router, session, state, enough), names_of(state).told
+    if isinstance(found, Declined):
+        return replace(found, reason=told(found.reason))
+    return replace(found, reading=tuple(map(told, found.reading)), steps=tuple(map(told, found.steps)))
+
+
+def _answer(
+    question: str, router: Router, session: QuerySession, state: EvidenceState, enough: float
+) -> OfflineAnswer | Declined:
     view = router.view(question, BUDGET, directory=False)
     if ruled := _ruled(router):
         return Declined(question, ruled, view)

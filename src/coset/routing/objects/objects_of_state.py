@@ -34,12 +34,13 @@ from coset.routing.objects.facts import (
 )
 from coset.routing.objects.knowledge import CodeList, Knowledge, knowledge_of
 from coset.routing.objects.shorthands import Shorthands
-from coset.routing.objects.sql_names import name, table_name
 from coset.routing.views.view import Cleaning, ViewColumn, ViewRelation
+from coset.sql_text import name
 from coset.state import EvidenceState
 from coset.state.documents import descriptions_of_columns, documents_of_sources
 from coset.state.file import stamp_of
 from coset.state.memberships import profiles_of, reasons_for, surely_played
+from coset.state.names import places_in_sql
 from coset.state.read_model import ReadModel
 from coset.state.tables import (
     ColumnRow,
@@ -387,24 +388,22 @@ def _tables(model: ReadModel, sources: dict[str, SourceFacts], columns: dict[str
     }
     duplicates = {row.table_reference: (row.detail or "", row.key_expression or "") for row in model.all(DuplicatesRow)}
     rows = list(model.tables.values())
-    schemas: dict[str, set[str | None]] = defaultdict(set)
-    for row in rows:
-        schemas[row.source].add(row.schema_name)
+    places = places_in_sql(
+        [(row.reference, row.source, row.schema_name, row.name) for row in rows],
+        {row.reference: row.pattern for row in model.families.values()},
+    )
     found = {}
     for order, row in enumerate(rows):
         family = families.get(row.reference)
-        short = len(schemas[row.source]) == 1
-        schema = None if short else row.schema_name
-        if family and family.by_schema:
-            schema = None
+        place = places[row.reference]
         detail, key = duplicates.get(row.reference, ("", ""))
         found[row.reference] = TableFacts(
             reference=row.reference,
             order=order,
             source=row.source,
-            schema=schema,
+            schema=place.schema,
             name=row.name,
-            sql_name=table_name(row.source, schema, family.relation if family else row.name),
+            sql_name=place.name,
             rows=row.rows,
             comment=row.comment or "",
             primary_key=row.primary_key,

@@ -1,41 +1,18 @@
-"""Names and conditions as SQL: what a reader can paste after FROM and ON.
+"""Conditions as SQL: what a reader can paste after ON.
 
-In: names, and expressions over quoted columns as relations keep them. Out: DuckDB SQL in which every column says whose
-it is. Names are quoted only where they must be, because every quote costs tokens. Runs nothing but DuckDB's own list of
-words.
+In: expressions over quoted columns as relations keep them. Out: DuckDB SQL in which every column says whose it is.
+Runs nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
-import duckdb
+from coset.sql_text import identifier, name
 
-from coset.sql_text import identifier
-
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKENS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|.", re.DOTALL)
-_VALUES_WITHOUT_BRACKETS = frozenset(
-    {
-        "user", "current_user", "session_user", "current_date", "current_time", "current_timestamp", "localtime",
-        "localtimestamp", "rowid", "current_role", "current_catalog", "current_schema", "lambda",
-    }
-)  # fmt: skip
 ELEMENT = "element"
-
-
-def name(written: str) -> str:
-    """An identifier, in quotes only where DuckDB would read it as something else."""
-    lowered = written.lower()
-    plain = _PLAIN.fullmatch(written) and lowered not in _VALUES_WITHOUT_BRACKETS and lowered not in _key_words()
-    return written if plain else identifier(written)
-
-
-def table_name(source: str, schema: str | None, table: str) -> str:
-    """What to write after FROM; `schema` is None where the short name is enough."""
-    return ".".join(name(part) for part in (source, schema, table) if part is not None)
 
 
 def qualified(expression: str, columns: Sequence[str], table: str) -> str:
@@ -110,13 +87,3 @@ def _closing(text: str, opening: int) -> int:
 def _outside_texts(text: str) -> str:
     """The text with what stands in quotes blanked out, every place kept."""
     return "".join(match[0] if len(match[0]) == 1 else "_" * len(match[0]) for match in _TOKENS.finditer(text))
-
-
-@lru_cache(maxsize=1)
-def _key_words() -> frozenset[str]:
-    """The words that DuckDB keeps for itself where a name may stand."""
-    with duckdb.connect(":memory:") as connection:
-        rows = connection.execute(
-            "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
-        ).fetchall()
-    return frozenset(row[0] for row in rows)

@@ -28,7 +28,7 @@ from coset.routing.views.passages import excerpt
 from coset.routing.views.text import column_line, join_line, table_lines
 from coset.state import EvidenceState
 from coset.state import search as stored
-from coset.state.names import resolve
+from coset.state.names import Names, names_of
 from coset.state.read_model import ReadModel
 from coset.state.relations import relation_of
 
@@ -43,6 +43,8 @@ class Recovered:
     """What is known of one thing. `left_out` lines did not fit the budget."""
 
     reference: str
+    name: str
+    """As SQL has it; the reference of what has no such name."""
     kind: str
     sections: tuple[tuple[str, tuple[str, ...]], ...]
     budget: int
@@ -51,7 +53,7 @@ class Recovered:
 
     @property
     def text(self) -> str:
-        lines = [f"{self.kind.upper()} {one_line(self.reference, 200)}"]
+        lines = [f"{self.kind.upper()} {one_line(self.name, 200)}"]
         for title, content in self.sections:
             lines += [title, *(f"  {line}" for line in content)]
         if self.left_out:
@@ -77,23 +79,26 @@ def recover(objects: StateObjects, written: str, budget: int = RECOVERED) -> Rec
             return bounded(wanted, "document", [_document(each) for each in documents], budget)
         if sections := sections_of(objects, wanted):
             return bounded(wanted, "document", [_section(each) for each in sections], budget)
-        reference = resolve(state, wanted)
+        known = names_of(state)
+        reference = known.resolve(wanted)
+        name = known.in_sql(reference)
         if reference in objects.sources:
             return bounded(reference, "source", _source(objects, reference), budget)
         if reference in objects.tables:
-            return bounded(reference, "table", _table(objects, reference), budget)
+            return bounded(reference, "table", _table(objects, reference), budget, name)
         table = objects.table_of(reference)
         column = next((each for each in objects.columns(table or "") if each.reference == reference), None)
         if column is None:
             raise UserError(f"nothing is known of '{written}'")
-        return bounded(reference, column.kind, _column(objects, column), budget)
+        return bounded(reference, column.kind, _column(objects, column), budget, name)
 
 
-def bounded(reference: str, kind: str, sections: Sequence[Part], budget: int) -> Recovered:
+def bounded(reference: str, kind: str, sections: Sequence[Part], budget: int, name: str = "") -> Recovered:
     """Of each section in order as many lines as the budget still holds; the rest is counted."""
     if budget < LEAST_BUDGET:
         raise UserError(f"a budget of {budget} tokens is too small: give at least {LEAST_BUDGET}")
-    spent = lines_cost([f"{kind.upper()} {one_line(reference, 200)}", more(9_999)])
+    name = name or reference
+    spent = lines_cost([f"{kind.upper()} {one_line(name, 200)}", more(9_999)])
     kept: list[tuple[str, tuple[str, ...]]] = []
     left_out = 0
     for title, lines in sections:
@@ -110,8 +115,8 @@ def bounded(reference: str, kind: str, sections: Sequence[Part], budget: int) ->
         left_out += len(lines) - len(taken)
         if taken:
             kept.append((title, tuple(taken)))
-    found = Recovered(reference, kind, tuple(kept), budget, 0, left_out)
-    return Recovered(reference, kind, tuple(kept), budget, cost(found.text), left_out)
+    found = Recovered(reference, name, kind, tuple(kept), budget, 0, left_out)
+    return Recovered(reference, name, kind, tuple(kept), budget, cost(found.text), left_out)
 
 
 def _source(objects: StateObjects, name: str) -> list[Part]:
@@ -284,19 +289,20 @@ def search(objects: StateObjects, words: str, budget: int = RECOVERED) -> Recove
     wanted = _wanted(words)
     hidden = {table.reference for table in objects.tables.values() if table.schema_only}
     with objects.reading() as state:
-        whole, partial, clear = _found_names(state, wanted, objects)
+        known = names_of(state)
+        whole, partial, clear = _found_names(state, wanted, objects, known)
         said = "NO NAME HOLDS ALL OF THESE; OF SOME" if partial else "NO NAME HOLDS THESE"
         sections = [
             ("NAMES", whole) if whole else (said, partial or ["none"]),
-            ("VALUES", _held_values(state, wanted, words.strip().lower(), hidden)),
-            ("CODES", _found_codes(state, wanted, hidden)),
+            ("VALUES", _held_values(state, wanted, words.strip().lower(), hidden, known)),
+            ("CODES", _found_codes(state, wanted, hidden, known)),
             ("DOCUMENTS", _found_documents(state, wanted, hidden)),
         ]
     if not whole and not partial and not any(lines for _, lines in sections[1:]):
         sections = [("NOTHING FOUND", ["no name, reading, kept value, code or document holds any of these words"])]
     elif clear:
         told = recover(objects, clear, max(LEAST_BUDGET, budget // 2))
-        sections = [*sections[:1], (f"{told.kind.upper()} {clear}", _lines(told)), *sections[1:]]
+        sections = [*sections[:1], (f"{told.kind.upper()} {told.name}", _lines(told)), *sections[1:]]
     if hidden:
         sections.append(("NOT SEARCHED", [f"values of {len(hidden)} tables of sources that are schema only"]))
     return bounded(" ".join(wanted), "search", sections, budget)
@@ -330,14 +336,16 @@ def _patterns(wanted: list[str]) -> list[str]:
     return [word if len(word) >= SHORT else f" {word}" for word in stems]
 
 
-def _found_names(state: EvidenceState, wanted: list[str], objects: StateObjects) -> tuple[list[str], list[str], str]:
+def _found_names(
+    state: EvidenceState, wanted: list[str], objects: StateObjects, known: Names
+) -> tuple[list[str], list[str], str]:
     """Names that hold all the words; where none does, those that hold some; and the one thing that is meant, where a
     table alone holds all of them, or nothing else does."""
     rows = stored.names(state, _patterns(wanted), MOST_FOUND)
     rows.sort(key=lambda row: _is_copy(objects, row.reference))
     whole = [row for row in rows if row.hits == len(wanted)]
     lines = [
-        f"{row.kind} {one_line(row.reference, 200)} {row.type or ''}".rstrip()
+        f"{row.kind} {one_line(known.in_sql(row.reference), 200)} {row.type or ''}".rstrip()
         + (f" ({one_line(row.reading, 60)})" if row.reading else "")
         for row in whole or rows
     ]
@@ -351,18 +359,22 @@ def _is_copy(objects: StateObjects, reference: str) -> bool:
     return table is not None and objects.knowledge.original(table) != table
 
 
-def _found_codes(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[str]:
+def _found_codes(state: EvidenceState, wanted: list[str], hidden: set[str], known: Names) -> list[str]:
     """Codes whose labels hold the words."""
     rows = stored.codes(state, wanted, sorted(hidden), MOST_CODES)
     return [
-        f"{one_line(row.code_reference, 200)} = {literal(row.code, 60)}: {one_line(row.label, 120)}" for row in rows
+        f"{one_line(known.in_sql(row.code_reference), 200)} = {literal(row.code, 60)}: {one_line(row.label, 120)}"
+        for row in rows
     ]
 
 
-def _held_values(state: EvidenceState, wanted: list[str], phrase: str, hidden: set[str]) -> list[str]:
+def _held_values(state: EvidenceState, wanted: list[str], phrase: str, hidden: set[str], known: Names) -> list[str]:
     """Values of value groups that hold the words as words: whole phrases first, then those with most of them."""
     rows = stored.values(state, wanted, phrase, sorted(hidden), MOST_FOUND)
-    return [f"{one_line(row.column_reference, 200)} = {literal(row.value, 120)}, {row.count:,} rows" for row in rows]
+    return [
+        f"{one_line(known.in_sql(row.column_reference), 200)} = {literal(row.value, 120)}, {row.count:,} rows"
+        for row in rows
+    ]
 
 
 def _found_documents(state: EvidenceState, wanted: list[str], hidden: set[str]) -> list[str]:

@@ -18,8 +18,9 @@ from coset.routing.objects.facts import ColumnFacts, RelationFacts, RoleFacts, T
 from coset.routing.objects.knowledge import CodeSet
 from coset.routing.objects.objects_of_state import StateObjects
 from coset.routing.objects.shorthands import Shorthands
-from coset.routing.objects.sql_names import equality, name, qualified, table_name
+from coset.routing.objects.sql_names import equality, qualified
 from coset.routing.views.view import Cleaning, Role, ViewColumn, ViewRelation, Why
+from coset.sql_text import name, table_name
 
 Depth = Literal["name", "short", "full"]
 DEPTHS: tuple[Depth, ...] = ("name", "short", "full")

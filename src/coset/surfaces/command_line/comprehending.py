@@ -14,6 +14,7 @@ import click
 
 from coset.errors import CosetError
 from coset.surfaces.command_line.output import (
+    Told,
     cell,
     csv_option,
     environment_option,
@@ -103,19 +104,24 @@ def comprehend_command(
                 report=report,
             )
 
+    def told(text: str) -> str:
+        with opened(environment_path) as environment:
+            return environment.workspace.names().told(text)
+
     if every is not None:
-        again_and_again(once, every)
+        again_and_again(once, every, told)
         return
     summary = once()
     if as_json:
         print_json(summary)
     else:
-        _show_summary(summary)
+        with opened(environment_path) as environment:
+            _show_summary(summary, environment.workspace.names().told)
     if summary.all_problems:
         context.exit(1)
 
 
-def again_and_again(once: Callable[[], Summary], every: float, *, rounds: int | None = None) -> None:
+def again_and_again(once: Callable[[], Summary], every: float, told: Told = str, *, rounds: int | None = None) -> None:
     """Comprehend on a schedule, until the process is ended: a line a time, and nothing that fails ends it."""
     for number in itertools.count():
         if number == rounds:
@@ -127,16 +133,16 @@ def again_and_again(once: Callable[[], Summary], every: float, *, rounds: int | 
             problems = len(summary.all_problems)
             click.echo(f"{at} {summary}, {summary.seconds:.1f} s" + (f", {problems} problems" if problems else ""))
             for name, problem in summary.all_problems[:SHOWN]:
-                click.echo(f"{at}   {cell(name, 400)} could not be read: {cell(problem, 400)}", err=True)
+                click.echo(f"{at}   {cell(told(name), 400)} could not be read: {cell(problem, 400)}", err=True)
         except CosetError as error:
-            click.echo(f"{at} not comprehended, tried again in {_told(every)}: {error}", err=True)
+            click.echo(f"{at} not comprehended, tried again in {_span(every)}: {error}", err=True)
         except Exception as error:  # Its text may hold anything.
-            told = f"unexpected {type(error).__name__}, a fault of coset's"
-            click.echo(f"{at} not comprehended, tried again in {_told(every)}: {told}", err=True)
+            fault = f"unexpected {type(error).__name__}, a fault of coset's"
+            click.echo(f"{at} not comprehended, tried again in {_span(every)}: {fault}", err=True)
         time.sleep(max(0.0, every - (time.monotonic() - started)))
 
 
-def _told(seconds: float) -> str:
+def _span(seconds: float) -> str:
     return (
         f"{seconds / 3600:g} h" if seconds >= 3600 else f"{seconds / 60:g} min" if seconds >= 60 else f"{seconds:g} s"
     )
@@ -153,14 +159,14 @@ def _agreed(plan: ReadingPlan, yes: bool) -> bool:
     return click.confirm("Send it?", err=True)
 
 
-def _show_summary(summary: Summary) -> None:
+def _show_summary(summary: Summary, told: Told) -> None:
     click.echo(
         f"{summary.looked_at:,} of {summary.units:,} tables and families read, {summary.relations:,} relations, "
         f"{summary.seconds:.1f} s"
     )
     if summary.readings is not None:
-        told = ", ".join(f"{reader} {count:,}" for reader, count in summary.readings.by_reader)
-        click.echo(f"{summary.readings.objects:,} tables and columns have a reading: {told}")
+        readers = ", ".join(f"{reader} {count:,}" for reader, count in summary.readings.by_reader)
+        click.echo(f"{summary.readings.objects:,} tables and columns have a reading: {readers}")
     if model := summary.model_reading:
         cost = f", ${model.cost:.2f}" if model.cost is not None else ""
         click.echo(
@@ -178,14 +184,14 @@ def _show_summary(summary: Summary) -> None:
             "at their source when a question names a value"
         )
     for change in roles.changes[:MOST_CHANGES]:
-        click.echo(f"{cell(change.reference, 400)} may have changed role: {change.before} -> {change.after}")
+        click.echo(f"{cell(told(change.reference), 400)} may have changed role: {change.before} -> {change.after}")
     if len(roles.changes) > MOST_CHANGES:
         click.echo(f"and {len(roles.changes) - MOST_CHANGES:,} more that may have changed role")
     for name, note in summary.notes:
-        click.echo(f"note: {cell(name, 400)} {cell(note, 400)}")
+        click.echo(f"note: {cell(told(name), 400)} {cell(told(note), 400)}")
     for name, problem in summary.all_problems:
-        told = "" if name == "corrections" else f"{cell(name, 400)} could not be read: "
-        click.echo(f"{told}{cell(problem, 400)}")
+        about = "" if name == "corrections" else f"{cell(told(name), 400)} could not be read: "
+        click.echo(f"{about}{cell(told(problem), 400)}")
 
 
 SHOWN = 8
@@ -204,6 +210,7 @@ def status_command(
     """Say how the environment stands: its sources, when they were comprehended, what changed since, and what a person
     could settle. With --review, those doubts one by one: contested joins, uncertain roles, copies and code lists."""
     with opened(environment_path) as environment:
+        told = environment.workspace.names().told
         if review:
             doubts = environment.review(limit)
             if as_json:
@@ -212,7 +219,7 @@ def status_command(
             show_list(
                 ("what", "about", "says", "why", "sure", "joins"),
                 [(each.kind, each.about, each.says, each.why, f"{each.confidence:.2f}", each.uses) for each in doubts],
-                right=("joins",), as_csv=as_csv,
+                right=("joins",), as_csv=as_csv, told=told,
             )  # fmt: skip
             return
         with waiting("asking the sources"):
@@ -235,10 +242,10 @@ def status_command(
         f"read {found.comprehended_at.isoformat(sep=' ', timespec='minutes')}"
     )
     for name, problem in found.unread[:SHOWN]:
-        click.echo(f"could not be read: {cell(name, 400)}: {cell(problem, 300)}")
+        click.echo(f"could not be read: {cell(told(name), 400)}: {cell(problem, 300)}")
     if found.changed:
         for difference in found.changed[:SHOWN]:
-            click.echo(f"stale: {cell(difference.reference, 400)} is {difference.what}")
+            click.echo(f"stale: {cell(told(difference.reference), 400)} is {difference.what}")
         click.echo(f"{len(found.changed):,} changed since: run `coset comprehend`")
     elif found.changed is not None:
         click.echo("up to date: nothing changed since")
@@ -246,4 +253,4 @@ def status_command(
         click.echo(f"{found.doubts:,} things that a person could settle: coset status --review")
     click.echo(f"{found.said:,} corrections were given; model: {found.model or 'none, answers come without one'}")
     for line in found.wrong:
-        click.echo(f"in the corrections file, {cell(line, 400)}")
+        click.echo(f"in the corrections file, {cell(told(line), 400)}")

@@ -16,10 +16,11 @@ from coset.demo.questions import Tried
 from coset.errors import CosetError
 from coset.state import EvidenceState
 from coset.state.listings import quality_of
+from coset.state.names import names_of
 from coset.state.read_model import ReadModel
 from coset.state.relations import RelationRow
 from coset.state.tables import TableRow
-from coset.surfaces.command_line.output import cell, join_kind, opened, reporting, waiting
+from coset.surfaces.command_line.output import Told, cell, join_kind, opened, reporting, waiting
 from coset.use_cases.results import Answer
 
 if TYPE_CHECKING:
@@ -67,11 +68,6 @@ def _folded(text: str, width: int, lines: int) -> list[str]:
     return folded if len(folded) <= lines else [*folded[: lines - 1], f"{folded[lines - 1][: width - 2]} …"]
 
 
-def _short(reference: str) -> str:
-    """`atlas/main/customers.customer_id` without the schema that says nothing."""
-    return reference.replace("/main/", "/")
-
-
 def show_sources(state: EvidenceState) -> None:
     model = ReadModel(state)
     held: dict[str, list[TableRow]] = {}
@@ -95,22 +91,24 @@ def show_joins(state: EvidenceState) -> None:
         key=lambda row: (row.kind == "identity", -row.confidence, row.left_columns),
     )
     _heading("Joins between the departments", f"and {len(model.relations) - len(rows)} within them")
-    _grid([_join(row) for row in rows])
+    told = model.names.told
+    _grid([_join(row, told) for row in rows])
     for row in rows:
         if row.kind != "identity":
             click.secho(f"      {cell(row.left_expression, 200)}", dim=True)
             click.secho(f"        = {cell(row.right_expression, 200)}", dim=True)
 
 
-def _join(row: RelationRow) -> tuple[str, ...]:
-    left, right = (_short(", ".join(columns)) for columns in (row.left_columns, row.right_columns))
+def _join(row: RelationRow, told: Told) -> tuple[str, ...]:
+    left, right = (told(", ".join(columns)) for columns in (row.left_columns, row.right_columns))
     return left, "=", right, join_kind(row.kind), f"{row.left_match:>4.0%} match", row.cardinality
 
 
 def show_dirt(state: EvidenceState) -> None:
     rows = quality_of(state)
     _heading("Quality", "the expressions that clean it: coset diagnostics")
-    _grid([(_short(row["reference"]), row["kind"].replace("_", " "), row["detail"]) for row in rows], lines=2)
+    told = names_of(state).told
+    _grid([(told(row["reference"]), row["kind"].replace("_", " "), row["detail"]) for row in rows], lines=2)
 
 
 def show_roles(environment: Environment) -> None:
@@ -118,7 +116,8 @@ def show_roles(environment: Environment) -> None:
 
     found = realised(environment.workspace)
     _heading("Roles that columns of several departments share", "all roles: coset identities")
-    _grid([(row["role"], ", ".join(map(_short, row["fiber"]))) for row in found if row["sources"] > 1], lines=4)
+    told = environment.workspace.names().told
+    _grid([(row["role"], ", ".join(map(told, row["fiber"]))) for row in found if row["sources"] > 1], lines=4)
 
 
 def show_tried(tried: Tried) -> None:
@@ -141,7 +140,7 @@ def show_tried(tried: Tried) -> None:
         f"{_several(len(view.relations), 'join')} in {view.cost:,} tokens",
     )
     if found.reading:
-        _line("read", "; ".join(map(_short, found.reading)))
+        _line("read", "; ".join(found.reading))
     passed = [check.name for check in found.checks if check.outcome == "passed"]
     if passed:
         _line("checks", f"{len(passed)} passed: {', '.join(dict.fromkeys(passed))}".replace("_", " "))

@@ -9,6 +9,7 @@ import click
 
 from coset.errors import UserError
 from coset.surfaces.command_line.output import (
+    Told,
     cell,
     csv_option,
     environment_option,
@@ -38,7 +39,7 @@ def relations_command(
     from coset.use_cases.evidence import joins
 
     with opened(environment_path) as environment:
-        rows = joins(environment.workspace, name, least)
+        rows, told = joins(environment.workspace, name, least), environment.workspace.names().told
     if as_json:
         print_json({"relations": rows})
         return
@@ -51,13 +52,13 @@ def relations_command(
             )
             for row in rows
         ],
-        as_csv=as_csv,
+        as_csv=as_csv, told=told,
     )  # fmt: skip
     if name and not as_csv:
         for row in rows:
             click.echo(f"{cell(row['left_expression'], 300)} = {cell(row['right_expression'], 300)}")
             for reason in row["reasons"]:
-                click.echo(f"  {cell(reason, 300)}")
+                click.echo(f"  {cell(told(reason), 300)}")
 
 
 @click.command(name="copies")
@@ -83,6 +84,7 @@ def copies_command(
     from coset.use_cases.relations import copies, declare_copy
 
     with opened(environment_path) as environment:
+        told = environment.workspace.names().told
         if original is not None or rejected:
             if table is None or (rejected and original is not None):
                 raise UserError("say which table: coset copies TABLE --of ORIGINAL, or coset copies TABLE --not")
@@ -90,7 +92,7 @@ def copies_command(
             if as_json:
                 print_json({"kept": said.model_dump(mode="json")})
             else:
-                click.echo(f"kept: {said.table} is {'no copy' if rejected else f'a copy of {said.original}'}")
+                click.echo(told(f"kept: {said.table} is {'no copy' if rejected else f'a copy of {said.original}'}"))
             return
         found = copies(environment.workspace, table)
     if as_json:
@@ -100,11 +102,12 @@ def copies_command(
         ("table", "is a", "of", "how far from it", "sure"),
         [(each.table, each.kind, each.original or "", each.drift, f"{each.confidence:.2f}") for each in found],
         as_csv=as_csv,
+        told=told,
     )
     if table and not as_csv:
         for each in found:
             for reason in each.reasons:
-                click.echo(f"{cell(each.table, 200)}: {cell(reason, 300)}")
+                click.echo(f"{cell(told(each.table), 200)}: {cell(told(reason), 300)}")
 
 
 @click.command(name="join")
@@ -125,6 +128,7 @@ def join_command(
 
     with opened(environment_path) as environment:
         tested = declare_join(environment.workspace, left, right, expression, rejected=rejected)
+        told = environment.workspace.names().told
     if as_json:
         print_json({"join": tested, "rejected": rejected})
     elif rejected:
@@ -133,7 +137,7 @@ def join_command(
         click.echo("kept; it could not be tested here")
     else:
         matched = f"{tested['left_match']:.0%} of its rows, {tested['right_match']:.0%} of those of the other side"
-        click.echo(f"kept: {cell(left, 300)} joins {cell(right, 300)}")
+        click.echo(f"kept: {cell(told(left), 300)} joins {cell(told(right), 300)}")
         click.echo(f"tested as {cell(tested['left_expression'], 300)} = {cell(tested['right_expression'], 300)}")
         click.echo(f"a partner is found for {matched}")
         if not tested["left_match"]:
@@ -176,6 +180,7 @@ def links_command(
         raise UserError("a KEY goes with --explain: coset links ENTITY --explain KEY")
     with opened(environment_path) as environment:
         workspace = environment.workspace
+        told = workspace.names().told
         said = same or not_same
         if said:
             if same and not_same:
@@ -185,20 +190,20 @@ def links_command(
             if as_json:
                 print_json({"kept": kept.model_dump(mode="json")})
             else:
-                click.echo(f"kept: {ends} are {'the same' if same else 'not the same'}")
+                click.echo(told(f"kept: {ends} are {'the same' if same else 'not the same'}"))
             return
         problems = links.link_records(workspace, large=large, again=again)
         for name, problem in problems:
-            click.echo(f"{cell(name, 200)}: {cell(problem, 300)}", err=True)
+            click.echo(f"{cell(told(name), 200)}: {cell(told(problem), 300)}", err=True)
         if entity is None:
-            _show_entities(links.entities(workspace), as_json, as_csv)
+            _show_entities(links.entities(workspace), as_json, as_csv, told)
         elif key is not None:
-            _show_things(links.explain_links(workspace, entity, key), as_json)
+            _show_things(links.explain_links(workspace, entity, key), as_json, told)
         else:
-            _show_entity(links.links_of(workspace, entity), explained, as_json, as_csv)
+            _show_entity(links.links_of(workspace, entity), explained, as_json, as_csv, told)
 
 
-def _show_entities(found: list, as_json: bool, as_csv: bool) -> None:  # type: ignore[type-arg]
+def _show_entities(found: list, as_json: bool, as_csv: bool, told: Told) -> None:  # type: ignore[type-arg]
     if as_json:
         print_json({"entities": [asdict(each) for each in found]})
         return
@@ -208,27 +213,28 @@ def _show_entities(found: list, as_json: bool, as_csv: bool) -> None:  # type: i
             (each.entity, ", ".join(each.tables), each.records, each.clusters, each.linked, each.near_misses)
             for each in found
         ],
-        right=("records", "things", "in several records", "left apart"), as_csv=as_csv,
+        right=("records", "things", "in several records", "left apart"), as_csv=as_csv, told=told,
     )  # fmt: skip
     for problem in dict.fromkeys(each.problem for each in found if each.problem):
         click.echo(cell(problem, 1000), err=True)
 
 
-def _show_entity(linked: Linked, explained: bool, as_json: bool, as_csv: bool) -> None:
+def _show_entity(linked: Linked, explained: bool, as_json: bool, as_csv: bool, told: Told) -> None:
     if as_json:
         print_json(asdict(linked))
         return
     if explained:
         for reason in linked.summary.reasons:
-            click.echo(f"linked by {cell(reason, 300)}")
+            click.echo(f"linked by {cell(told(reason), 300)}")
         for pair in linked.near_misses[:SHOWN]:
-            click.echo(_told(pair))
+            click.echo(told(_pair_in_words(pair)))
         return
     rows = linked.records if as_csv else linked.records[:SHOWN]
     show_list(
         ("cluster", "table", "key", "evidence", "flags"),
         [(str(each.cluster), each.table, each.key, each.evidence, each.flags or "") for each in rows],
         as_csv=as_csv,
+        told=told,
     )
     if not as_csv:
         click.echo(
@@ -236,7 +242,7 @@ def _show_entity(linked: Linked, explained: bool, as_json: bool, as_csv: bool) -
         )
 
 
-def _show_things(found: list[Explained], as_json: bool) -> None:
+def _show_things(found: list[Explained], as_json: bool, told: Told) -> None:
     if as_json:
         print_json({"things": [asdict(each) for each in found]})
         return
@@ -244,12 +250,12 @@ def _show_things(found: list[Explained], as_json: bool) -> None:
         click.echo(f"{thing.entity} {thing.cluster}")
         for record in thing.records:
             flags = f"  [{cell(record.flags, 80)}]" if record.flags else ""
-            click.echo(f"  {cell(record.table, 200)}:{cell(record.key, 100)}{flags}")
+            click.echo(f"  {cell(told(record.table), 200)}:{cell(record.key, 100)}{flags}")
         for pair in (*thing.followed, *thing.refused):
-            click.echo(f"  {_told(pair)}")
+            click.echo(f"  {told(_pair_in_words(pair))}")
 
 
-def _told(pair: LinkPair) -> str:
+def _pair_in_words(pair: LinkPair) -> str:
     left, right = (cell(f"{table}:{key}", 300) for table, key in _ends(pair))
     ends = f"{left} and {right}"
     weight = f", weight {pair.weight:.1f}" if pair.weight else ""

@@ -108,11 +108,11 @@ def show_command(name: str, environment_path: str | None, as_json: bool) -> None
     orders.buyer_id while it is unambiguous.
     """
     with opened(environment_path) as environment:
-        known = environment.show(name)
+        known, told = environment.show(name), environment.workspace.names().told
     if as_json:
         print_json(known)
         return
-    click.echo(click.style(cell(known["reference"], 400), bold=True) + f"  ({known['kind']})")
+    click.echo(click.style(cell(told(known["reference"]), 400), bold=True) + f"  ({known['kind']})")
     for section, content in known.items():
         if section in {"reference", "kind"} or content in (None, [], {}):
             continue
@@ -120,7 +120,7 @@ def show_command(name: str, environment_path: str | None, as_json: bool) -> None
             content = {name: value for name, value in content.items() if name not in BOOKKEEPING}
         click.echo(f"\n{section}")
         for line in _join_lines(content) if section == "relations" else _lines(content):
-            click.echo(f"  {line}")
+            click.echo(f"  {told(line)}")
 
 
 def _lines(content: Any) -> list[str]:
@@ -175,19 +175,19 @@ def diagnostics_command(
     """List what is wrong with values and would change answers: null tokens, mixed date formats, stray characters, rows
     that are one entity. With the NAME of a source, table or column, only what lies there."""
     with opened(environment_path) as environment:
-        rows = environment.diagnostics(name, kind=kind)
+        rows, told = environment.diagnostics(name, kind=kind), environment.workspace.names().told
     if as_json:
         print_json({"diagnostics": rows})
         return
     listed = []
     for row in rows:
         error = f" ± {row['share_error']:.1%}" if row["share_error"] else ""
-        listed.append((row["reference"], row["kind"], f"{row['share']:.1%}{error}", row["detail"]))
+        listed.append((told(row["reference"]), row["kind"], f"{row['share']:.1%}{error}", row["detail"]))
     show_list(("where", "what", "share", "detail"), listed, as_csv=as_csv)
     if name and not as_csv:
         for row in rows:
             if row["expression"]:
-                click.echo(f"{cell(row['reference'], 400)} {row['kind']}: {cell(row['expression'], 1000)}")
+                click.echo(f"{cell(told(row['reference']), 400)} {row['kind']}: {cell(row['expression'], 1000)}")
 
 
 @click.command(name="map")

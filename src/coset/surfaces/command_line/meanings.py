@@ -45,10 +45,10 @@ def readings_command(
 
     A person's reading wins over all others; write one with --import, or into coset.corrections.yaml.
     """
-    from coset.environment.configuration import load_environment
     from coset.use_cases.readings import export_readings, import_readings, list_readings
 
-    environment = load_environment(environment_path)
+    with opened(environment_path) as place:
+        environment, told = place.configuration, place.workspace.names().told
     if import_from is not None:
         handed = import_readings(environment, Path(import_from).read_text(encoding="utf-8"), Path(import_from).name)
         if as_json:
@@ -85,7 +85,7 @@ def readings_command(
                 )
                 for each in found
             ],
-            as_csv=as_csv,
+            as_csv=as_csv, told=told,
         )  # fmt: skip
 
 
@@ -117,13 +117,13 @@ def note_command(
             if not name or not text:
                 raise UserError("give a NAME and a TEXT, --list, or --remove NUMBER")
             environment.note(name, text)
-        notes = environment.notes()
+        notes, told = environment.notes(), environment.workspace.names().told
     if as_json:
         print_json({"notes": [{"number": note.number, "about": note.about, "text": note.text} for note in notes]})
     elif list_them:
         show_list(
-            ("number", "about", "note"), [(each.number, each.about, each.text) for each in notes], right=("number",),
-            as_csv=as_csv,
+            ("number", "about", "note"), [(each.number, told(each.about), each.text) for each in notes],
+            right=("number",), as_csv=as_csv,
         )  # fmt: skip
     else:
         click.echo("removed" if remove is not None else "noted")
@@ -148,6 +148,7 @@ def identities_command(
     with opened(environment_path) as environment:
         inventory = load_inventory(environment.configuration.identities_file)
         found = [] if whole_inventory else realised(environment.workspace, role)
+        told = environment.workspace.names().told
     if whole_inventory:
         listed = [
             {"coordinate": coordinate, "id": one.id, "name": one.name, "meaning": one.meaning, "own": one.own}
@@ -173,7 +174,8 @@ def identities_command(
         rows.append(
             (
                 row["role"], row["objects"], row["sources"], f"{row['membership']:.2f}",
-                ", ".join(row["fiber"][:most]) + more, f"{row['entity_competitor']}, {row['attribute_competitor']}",
+                ", ".join(map(told, row["fiber"][:most])) + more,
+                f"{row['entity_competitor']}, {row['attribute_competitor']}",
             )
         )  # fmt: skip
     show_list(
@@ -262,7 +264,7 @@ def teach_command(
             if not name or not role:
                 raise UserError("give a NAME and a ROLE, --list, or --revoke NUMBER")
             teaching = environment.teach(name, role, negative=negative)
-        statements = environment.taught()
+        statements, told = environment.taught(), environment.workspace.names().told
     if as_json:
         print_json({"statements": statements, "changes": teaching.changes if teaching else ()})
         return
@@ -270,9 +272,9 @@ def teach_command(
         show_list(
             ("number", "about", "", "role"),
             [(said.number, said.reference, "is" if said.supports else "is not", said.identity) for said in statements],
-            right=("number",), as_csv=as_csv,
+            right=("number",), as_csv=as_csv, told=told,
         )  # fmt: skip
         return
     click.echo("taken back" if revoke is not None else "taught")
     for change in teaching.changes:
-        click.echo(f"{change.reference}: {change.before} -> {change.after}")
+        click.echo(f"{told(change.reference)}: {change.before} -> {change.after}")

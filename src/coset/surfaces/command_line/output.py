@@ -9,7 +9,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from coset.use_cases.cancellation import Progress, Report
 
 _json_wanted = False
+Told = Callable[[str], str]
+"""References in a text become what SQL calls them, which every command takes: `workspace.names().told`."""
 LONGEST_ERROR, LONGEST_CELL, SHOWN_ROWS, WIDE = 2_000, 400, 50, 100_000
 _STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -138,9 +140,11 @@ def opened(path: str | None, limits: WorkerLimits | None = None) -> Iterator[Env
 
 def show_list(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[str] = (), as_csv: bool = False,
-    longest: int = LONGEST_CELL,
+    longest: int = LONGEST_CELL, told: Told | None = None,
 ) -> None:  # fmt: skip
-    """Rows of a listing: a table for people, or CSV with whole values."""
+    """Rows of a listing: a table for people, or CSV with whole values. `told`: what names in them become."""
+    if told is not None:
+        rows = [[told(value) if isinstance(value, str) else value for value in row] for row in rows]
     if as_csv:
         print_csv(columns, rows)
         return

@@ -14,6 +14,7 @@ from coset.errors import CosetError, UserError
 from coset.identities.explain import realised_identities
 from coset.identities.inventory import COORDINATES, load_inventory
 from coset.routing.objects.data_as_text import one_line
+from coset.state.names import names_of
 from coset.use_cases.evidence import directory_of, document_of, documents_of
 
 INSTRUCTIONS = """\
@@ -125,10 +126,10 @@ def _documents(environment: Environment) -> tuple[str, ...]:
 def _inventory(environment: Environment) -> str:
     inventory = load_inventory(environment.configuration.identities_file)
     with environment.reading() as state:
-        realised = realised_identities(state, inventory)
+        realised, names = realised_identities(state, inventory), names_of(state)
     lines = ["ROLES PLAYED HERE (entity.attribute: objects in sources, the surest first)"]
     for role in realised:
-        shown = ", ".join(one_line(reference, 120) for reference in role["fiber"][:SHOWN_OBJECTS])
+        shown = ", ".join(one_line(names.in_sql(reference), 120) for reference in role["fiber"][:SHOWN_OBJECTS])
         more = f" and {role['objects'] - SHOWN_OBJECTS} more" if role["objects"] > SHOWN_OBJECTS else ""
         lines.append(f"  {role['role']}: {role['objects']} in {role['sources']}: {shown}{more}")
     for coordinate in COORDINATES:

@@ -85,7 +85,8 @@ async def teach(environment: Environment, asked: messages.TeachArguments, report
             environment, lambda: environment.teach(asked.reference, asked.role, negative=asked.negative)
         )
         kept = [statement.number for statement in done.statements]
-    changes = [f"{change.reference}: {change.before} -> {change.after}" for change in done.changes]
+    told = environment.workspace.names().told
+    changes = [f"{told(change.reference)}: {change.before} -> {change.after}" for change in done.changes]
     more = len(changes) - MOST_CHANGES
     return messages.TeachOutput(
         statements=kept, changes=[*changes[:MOST_CHANGES], *([f"and {more} more"] if more > 0 else [])]
@@ -111,9 +112,10 @@ async def sources(environment: Environment, asked: messages.SourcesArguments, re
         )
         lines.append("; ".join(part for part in parts if part))
     entities = await _quick(environment, lambda: known_entities(environment.workspace))
+    told = environment.workspace.names().told
     lines += [
         f"linked.{each.entity}(cluster, source, table_name, key, evidence, flags): one cluster is one thing, "
-        f"{each.clusters:,} in {', '.join(each.tables)}"
+        f"{each.clusters:,} in {', '.join(map(told, each.tables))}"
         for each in entities
     ]
     return messages.SourcesOutput(sources=lines)

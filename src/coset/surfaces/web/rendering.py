@@ -158,6 +158,7 @@ def render(request: Request, template: str, status: int = 200, /, **shown: Any) 
     """A page, or a part of one."""
     site = site_of(request)
     known = {
+        "told": site.environment.workspace.names().told,
         "path": request.url.path, "has_reports": site.reports is not None,
         "site_name": site.name, "form_token": site.form_token, "question": "", "budget": 0,
     }  # fmt: skip

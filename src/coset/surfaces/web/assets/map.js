@@ -30,10 +30,10 @@ function paint() { colours = theme(); palette = data.identities.map((_, number) 
 function take(answer) {
   data = answer;
   const from = data.objects, scale = data.scale;
-  count = from.reference.length;
+  count = from.name.length;
   const whole = values => Float32Array.from(values, value => value / scale);
   objects = {
-    reference: from.reference, x: whole(from.x), y: whole(from.y), identity: Uint16Array.from(from.identity),
+    name: from.name, x: whole(from.x), y: whole(from.y), identity: Uint16Array.from(from.identity),
     membership: whole(from.membership), runnerUp: Uint16Array.from(from.runnerUp), second: whole(from.runnerUpMembership),
     radius: whole(from.radius), taught: new Set(from.taught),
   };
@@ -200,13 +200,13 @@ function bring(n) {
 function element(tag, text, into, name) { const made = document.createElement(tag); made.textContent = text; if (name) made.className = name; if (into) into.append(made); return made; }
 function link(text, address, into, name) { const made = element("a", text, into, name); made.href = address; return made; }
 const degree = value => value.toFixed(2);
-function objectAddress(n) { return `/object?${new URLSearchParams({ reference: objects.reference[n] })}`; }
+function objectAddress(n) { return `/object?${new URLSearchParams({ reference: objects.name[n] })}`; }
 function identityAddress(n) { return `/identities/${coordinate}?${new URLSearchParams({ id: data.identities[n] })}`; }
 
 function tell() {
   detail.replaceChildren();
   if (chosen >= 0) {
-    element("h2", objects.reference[chosen], detail);
+    element("h2", objects.name[chosen], detail);
     const facts = element("dl", "", detail);
     const fact = (name, text) => { element("dt", name, facts); return element("dd", text, facts); };
     const role = fact("plays", ""); link(data.identities[objects.identity[chosen]], identityAddress(objects.identity[chosen]), role);
@@ -231,7 +231,7 @@ function hover(n, x, y) {
   if (n !== hovered) { hovered = n; plane.classList.toggle("over", n >= 0); draw(); }
   tip.hidden = n < 0;
   if (n < 0) return;
-  tip.replaceChildren(); element("b", objects.reference[n], tip);
+  tip.replaceChildren(); element("b", objects.name[n], tip);
   element("div", `${data.identities[objects.identity[n]]} ${degree(objects.membership[n])}, then ${data.identities[objects.runnerUp[n]]} ${degree(objects.second[n])}`, tip, "soft");
   tip.style.left = `${Math.min(x + 14, plane.clientWidth - tip.offsetWidth - 8)}px`;
   tip.style.top = `${Math.min(y + 14, plane.clientHeight - tip.offsetHeight - 8)}px`;
@@ -242,12 +242,12 @@ function search() {
   if (wanted) {
     matches = new Set();
     const named = data.identities.map(id => id.toLowerCase().includes(wanted));
-    for (let n = 0; n < count; n++) if (objects.reference[n].toLowerCase().includes(wanted) || named[objects.identity[n]]) matches.add(n);
+    for (let n = 0; n < count; n++) if (objects.name[n].toLowerCase().includes(wanted) || named[objects.identity[n]]) matches.add(n);
     element("p", `${matches.size} of ${count} objects`, found, "soft");
     const shown = element("ul", "", found, "plain");
     for (const n of [...matches].slice(0, 40)) {
       const button = element("button", "", element("li", "", shown));
-      button.type = "button"; dot(button, objects.identity[n]); button.append(objects.reference[n]);
+      button.type = "button"; dot(button, objects.identity[n]); button.append(objects.name[n]);
       button.addEventListener("click", () => choose(n));
     }
   }
@@ -301,7 +301,7 @@ fetch(`/map/data?coordinate=${coordinate}`, { headers: { "X-Part": "1" } }).then
   if (!answer.ok) { detail.innerHTML = await answer.text(); return; }
   take(await answer.json());
   fit(); paint();
-  const named = plane.dataset.chosen ? objects.reference.indexOf(plane.dataset.chosen) : -1;
+  const named = plane.dataset.chosen ? objects.name.indexOf(plane.dataset.chosen) : -1;
   if (named >= 0) choose(named); else if (plane.dataset.picked) pick(data.identities.indexOf(plane.dataset.picked));
   // The list can wait until the map is there.
   requestAnimationFrame(() => setTimeout(listIdentities));

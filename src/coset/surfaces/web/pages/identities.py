@@ -39,11 +39,13 @@ _making = threading.Lock()
 
 def map_page(request: Request) -> Response:
     coordinate = _coordinate(request)
-    with site_of(request).environment.reading():
+    environment = site_of(request).environment
+    with environment.reading():
         pass  # Says what to do where there is nothing to draw yet.
     return render(
         request, "map.html", coordinate=coordinate, coordinates=COORDINATES,
-        chosen=request.query_params.get("reference", ""), picked=request.query_params.get("identity", ""),
+        chosen=environment.workspace.names().told(request.query_params.get("reference", "")),
+        picked=request.query_params.get("identity", ""),
     )  # fmt: skip
 
 
@@ -73,11 +75,13 @@ def _content(environment: Environment, folder: Path, stamp: tuple[int, int] | No
         found = places(state, coordinate)
     inventory = load_inventory(environment.configuration.identities_file)
     names = {item.id: item.name for item in inventory.of(coordinate)}
-    text = json.dumps(columns(found, names), separators=(",", ":"), ensure_ascii=False)
+    known = environment.workspace.names()
+    objects = [known.in_sql(each) for each in found.references]
+    text = json.dumps(columns(found, names, objects), separators=(",", ":"), ensure_ascii=False)
     return gzip.compress(text.encode(), 5, mtime=0)
 
 
-def columns(found: Places, names: dict[str, str]) -> dict[str, object]:
+def columns(found: Places, names: dict[str, str], objects: list[str]) -> dict[str, object]:
     """The places in columns; identities are numbers into one list, prototypes come first in it."""
     ids = [*found.prototypes, *sorted({*found.identities, *found.runners_up} - set(found.prototypes))]
     number = {identity: place for place, identity in enumerate(ids)}
@@ -86,7 +90,7 @@ def columns(found: Places, names: dict[str, str]) -> dict[str, object]:
         "identities": ids,
         "names": [names.get(identity, identity) for identity in ids],
         "objects": {
-            "reference": found.references,
+            "name": objects,
             "x": _whole(found.at[:, 0]), "y": _whole(found.at[:, 1]),
             "identity": [number[identity] for identity in found.identities],
             "membership": _whole(found.memberships),
