@@ -103,7 +103,7 @@ def test_the_joins_that_the_values_show_are_found(joins: Joins):
     }
     assert {pair: joins[pair]["kind"] if pair in joins else "missed" for pair in expected} == expected
     assert joins["beacon/orders.buyer_id", "beacon/buyers.buyer_id"]["left_match"] == 1.0
-    reference = joins["support.tickets.customer_ref", "atlas/main/customers.customer_id"]
+    reference = joins["support/tickets.customer_ref", "atlas/main/customers.customer_id"]
     assert reference["kind"] in ("prefix_swap", "digits"), "both bring the same keys together"
 
 
@@ -117,7 +117,7 @@ def test_what_each_department_calls_a_customer_is_one_role(demo: tuple[Path, str
     fiber = {reference for row in found for reference in row["fiber"]}
     assert {
         "atlas/main/customers.customer_id", "beacon/buyers.buyer_id", "beacon/orders.buyer_id",
-        "support.tickets.customer_ref",
+        "support/tickets.customer_ref",
     } <= fiber  # fmt: skip
 
 

@@ -70,8 +70,8 @@ def test_too_small_a_budget_and_no_reference_are_mistakes(known):
 
 def test_names_values_and_documents_are_found_by_words(known):
     names = dict(search(known, "segment customer").sections)["NAMES"]
-    assert any("crm/customers.segment" in line for line in names)
-    assert dict(search(known, "basel").sections)["VALUES"] == ("crm/complaints.city = 'Basel', 34 rows",)
+    assert any("crm.customers.segment" in line for line in names)
+    assert dict(search(known, "basel").sections)["VALUES"] == ("crm.complaints.city = 'Basel', 34 rows",)
     assert "crm#description" in dict(search(known, "complain").sections)["DOCUMENTS"][0]
 
 

@@ -7,8 +7,8 @@ before; doubts, those first on which most hangs. Nothing is trained; everything 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from coset.environment import corrections as corrections_file
@@ -205,13 +205,16 @@ class Teaching:
 
     statements: tuple[Statement, ...]
     changes: tuple[RoleChange, ...]
+    told: Callable[[str], str] = field(default=str, repr=False, compare=False)
+    """References in a text as the names that SQL has."""
 
     def __str__(self) -> str:
         lines = [
             f"{each.number}  {each.reference} {'is' if each.supports else 'is not'} {each.identity}"
             for each in self.statements
         ]
-        return "\n".join([*lines, *(f"{each.reference}: {each.before} -> {each.after}" for each in self.changes)])
+        lines += [f"{each.reference}: {each.before} -> {each.after}" for each in self.changes]
+        return self.told("\n".join(lines))
 
 
 def teach(workspace: Workspace, name: str, role: str, *, negative: bool = False) -> Teaching:
@@ -232,7 +235,8 @@ def teach(workspace: Workspace, name: str, role: str, *, negative: bool = False)
         replaced, left = without(known, contradicted(known, new))
         add_corrections(environment, [*left, entry], instead_of=replaced)
         changes = _realise(state, environment, model)
-    return Teaching(tuple(each for each in _said(environment, model.inventory) if is_same(each.role, entry)), changes)
+    kept = tuple(each for each in _said(environment, model.inventory) if is_same(each.role, entry))
+    return Teaching(kept, changes, workspace.names().told)
 
 
 def revoke(workspace: Workspace, number: int) -> Teaching:
@@ -249,7 +253,7 @@ def revoke(workspace: Workspace, number: int) -> Teaching:
         changed, left = without(known, taken_back)
         add_corrections(environment, left, instead_of=changed)
         changes = _realise(state, environment, model)
-    return Teaching(tuple(taken_back), changes)
+    return Teaching(tuple(taken_back), changes, workspace.names().told)
 
 
 def taught(workspace: Workspace) -> tuple[Statement, ...]:

@@ -55,7 +55,7 @@ def test_the_overview_says_when_a_source_changed(own_company: Path):
         page = get(client, "/freshness")
         assert "odd.notes" in page and "other content" in page
         (own_company / "odd" / "others.csv").write_text("a,b\n1,2\n")
-        assert "odd.others" in get(client, "/freshness")
+        assert "odd/others" in get(client, "/freshness")
 
 
 def test_an_environment_that_was_not_comprehended_says_what_to_do(tmp_path: Path):

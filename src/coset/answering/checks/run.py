@@ -7,6 +7,7 @@ check that breaks says so as `not applicable`; it never takes the answer down wi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from coset.answering.checks.cleaning import CLEANING, UNITS, check_cleaning, check_units
 from coset.answering.checks.examined import MOST_ROWS_COUNTED, CheckResult, Examined, Outcome, Proposal, examine
@@ -37,6 +38,7 @@ from coset.entry_points import added
 from coset.errors import CosetError
 from coset.session.query_session import QuerySession
 from coset.state import EvidenceState
+from coset.state.names import names_of
 
 CHECKS: dict[str, Callable[[Examined], CheckResult]] = {
     EMPTY_RESULT: check_empty_result,
@@ -70,7 +72,9 @@ def run_checks(
     Joins of a table with more than `most_rows` rows are not counted."""
     examined = examine(proposal, session, state, most_rows)
     checks = {**added(ADDED), **CHECKS}  # those of installed packages come first, and replace none of ours
-    return tuple(_run(name, check, examined) for name, check in checks.items() if only is None or name in only)
+    results = [_run(name, check, examined) for name, check in checks.items() if only is None or name in only]
+    told = names_of(state).told
+    return tuple(replace(result, detail=told(result.detail)) for result in results)
 
 
 def verdict(results: tuple[CheckResult, ...]) -> Outcome:

@@ -98,7 +98,7 @@ def _search(state: EvidenceState, words: str, names: Names) -> list[str]:
         raise UserError("say what to recover: a table, a column, or words to search by")
     holding = search.holding_all(state, wanted, MOST_FOUND)
     found = [f"TABLE {names.in_sql(table)}" for table in holding.tables]
-    found += [f"COLUMN {names.in_sql(each.reference)} {each.type}" for each in holding.columns]
+    found += [f"COLUMN {names.in_sql(each.table_reference)}.{name(each.name)} {each.type}" for each in holding.columns]
     found += [f"VALUE {cell(value)} in {names.in_sql(column)}" for column, value in holding.values]
     found += [f"DOCUMENT {cell(title or '')}: {cell(text, LONGEST_DOCUMENT)}" for title, text in holding.documents]
     if not found:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from coset.use_cases.relations import Explained, Linked
 
 
+SIDES = ("left", "right")
+
+
 @click.command(name="relations")
 @click.argument("name", required=False)
 @click.option("--least", type=click.FloatRange(0, 1), default=0.0, help="Only those of at least this confidence.")
@@ -41,7 +44,8 @@ def relations_command(
     with opened(environment_path) as environment:
         rows, told = joins(environment.workspace, name, least), environment.workspace.names().told
     if as_json:
-        print_json({"relations": rows})
+        names = [{f"{side}_names": [told(each) for each in row[f"{side}_columns"]] for side in SIDES} for row in rows]
+        print_json({"relations": [{**row, **named} for row, named in zip(rows, names, strict=True)]})
         return
     show_list(
         ("from", "to", "how", "matched", "", "sure"),

@@ -59,6 +59,7 @@ def view_command(
         explanation = environment.explain(question, budget, directory=not no_directory) if explain else None
         view = View(explanation.view) if explanation else environment.view(question, budget, directory=not no_directory)
         more = environment.open_tables(names, beside=view) if names else None
+        told = environment.workspace.names().told
     if as_json:
         values = explanation.values() if explanation else view.values()
         print_json({**values, "opened": more.values()} if more else values)
@@ -67,7 +68,7 @@ def view_command(
     if more:
         click.echo(f"OPENED\n{more.details}", nl=False)
     if explanation:
-        click.echo(f"\n{explanation.text}", nl=False)
+        click.echo(f"\n{told(explanation.text)}", nl=False)
 
 
 @click.command(name="recover")
@@ -110,7 +111,7 @@ def show_command(name: str, environment_path: str | None, as_json: bool) -> None
     with opened(environment_path) as environment:
         known, told = environment.show(name), environment.workspace.names().told
     if as_json:
-        print_json(known)
+        print_json({"reference": known["reference"], "sql_name": told(known["reference"]), **known})
         return
     click.echo(click.style(cell(told(known["reference"]), 400), bold=True) + f"  ({known['kind']})")
     for section, content in known.items():
@@ -177,7 +178,7 @@ def diagnostics_command(
     with opened(environment_path) as environment:
         rows, told = environment.diagnostics(name, kind=kind), environment.workspace.names().told
     if as_json:
-        print_json({"diagnostics": rows})
+        print_json({"diagnostics": [{**row, "sql_name": told(row["reference"])} for row in rows]})
         return
     listed = []
     for row in rows:

@@ -67,9 +67,9 @@ def readings_command(
             {
                 "readings": [
                     {
-                        "reference": each.reference, "name": each.name, "meaning": each.meaning,
-                        "synonyms": list(each.synonyms), "reader": each.reader, "confidence": each.confidence,
-                        "source": each.source,
+                        "reference": each.reference, "sql_name": told(each.reference), "name": each.name,
+                        "meaning": each.meaning, "synonyms": list(each.synonyms), "reader": each.reader,
+                        "confidence": each.confidence, "source": each.source,
                     }
                     for each in found
                 ]
@@ -253,8 +253,8 @@ def teach_command(
     What you teach wins over what was inferred, moves look-alikes too, and is never lost on refresh.
 
     \b
-    coset teach crm/orders.buyer customer.identifier
-    coset teach crm/orders.buyer --not .name
+    coset teach crm.orders.buyer customer.identifier
+    coset teach crm.orders.buyer --not .name
     """
     with opened(environment_path) as environment:
         teaching = None
