@@ -109,7 +109,7 @@ def judge(
 
 def of_corpus(folder: Path, wanted: Sequence[str]) -> Iterator[Judged]:
     from coset.training.annotation import split_databases
-    from coset.training.corpora import read_environments
+    from coset.training.data.corpora import read_environments
 
     environments = read_environments(folder, rows=False)
     names = {key: frozenset(table.name for table in each.tables) for key, each in environments.items()}

@@ -322,7 +322,7 @@ class Conditions(Names):
         return Condition(reference, "in", stored, None, restriction.negated)
 
     def _own_codes(self, chunk: Chunk, columns: set[str], table: str) -> tuple[str, tuple[str, ...]] | None:
-        """`Cancelled jobs`, where the word stands in a list of states and jobs have the code of one: theirs is meant."""
+        """`Cancelled jobs`: the word stands in a list of states, and jobs have the code of one: theirs is meant."""
         coded = [
             (column, code)
             for column, code in self.known.standing_for(tuple(normalised(chunk.text).split()))
