@@ -18,7 +18,7 @@ from typing import Literal
 from coset.readings.certainty import Signs, certainty
 from coset.readings.observed import ObservedColumn
 from coset.readings.value_patterns import pattern_shares, present
-from coset.readings.vocabulary import Language, Vocabulary, content_words, vocabulary
+from coset.readings.vocabulary import LEAST_LETTERS, Language, Vocabulary, content_words, vocabulary
 from coset.readings.words import singular
 
 How = Literal["word", "explained", "short form", "language", "foreign form", "guess", "unknown"]
@@ -244,7 +244,7 @@ class Expander:
                 ways.append(Part(words, 0.4 + 0.55 * rank + 0.25 * rarity, "short form"))
             if self.language:
                 ways += self._foreign(piece, self.language)
-            if len(piece) >= 4 and not ways:
+            if len(piece) >= LEAST_LETTERS and not ways:
                 ways += self._of_others(piece)
             if len(piece) >= 3 and not any(part.how in ("word", "language", "foreign form") for part in ways):
                 ways += self._guesses(piece)
