@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coset.readings.expansion import Expander
+from coset.readings.kept import KeptNames
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.readings.offline import SHOWN, CopyOf, read_offline
 from coset.readings.reading import Reading, best_readings
@@ -247,3 +248,23 @@ def test_a_stem_that_would_stand_for_two_words_stands_for_none() -> None:
     tables = (table("CMPHDR", "CMPID"), table("CMPMST", "CMPNM"))
     texts = (Text("The complaints are in CMPHDR. The companies are in CMPMST.", "description of s", None, "s"),)
     assert read(*tables, texts=texts)["s/CMPHDR.CMPID"].name == read(*tables)["s/CMPHDR.CMPID"].name
+
+
+def test_what_was_read_of_names_is_taken_over_where_nothing_changed_for_them_and_else_read_again():
+    tables = (
+        table("acct", "acct_nm", "opn_dt", "brnch_cd"),
+        table("vhcl", "vhcl_no", "plt", "clr"),
+    )
+    observed = ObservedEnvironment("", tables)
+    texts = [Text("An account is opened in a branch.", "handbook")]
+    first = KeptNames()
+    read_offline(observed, texts, kept=first)
+    for more in ([Text("Zebras sleep.", "zoo")], [Text("The plate of a vehicle. Plates and colours.", "cars")]):
+        kept = KeptNames.of(first.read, first.counted)
+        assert read_offline(observed, texts + more, kept=kept) == read_offline(observed, texts + more)
+        same = {(each.table_reference, each.round) for each in kept.read if any(each is known for known in first.read)}
+        assert (tables[0].reference, 1) in same
+        assert ((tables[1].reference, 1) in same) == (more[0].place == "zoo")
+        anew = KeptNames()
+        read_offline(observed, texts + more, kept=anew)
+        assert (kept.read, kept.counted) == (anew.read, anew.counted)

@@ -90,6 +90,24 @@ def test_refreshes_do_not_change_what_is_known_nor_what_was_taught(undisturbed: 
     assert known(comprehended(tmp_path / "b"))["memberships"] == before["memberships"]
 
 
+SENTENCES = (
+    "Tickets of priority 3 are left out of every figure.",
+    "A plant (Werk) has customers in its country; orders of cancelled customers are counted once a month.",
+    "The buyer of a ticket is the customer, except in Zug. Amounts are net.",
+)
+
+
+def test_documents_that_grow_by_a_sentence_give_the_state_of_whole_ones(tmp_path: Path):
+    growing, whole = company(tmp_path / "a", list(TABLES)), company(tmp_path / "b", list(TABLES))
+    for number in range(len(SENTENCES) + 1):
+        for folder, count in ((growing, number), (whole, len(SENTENCES))):
+            (folder / "data" / "house.md").write_text("\n\n".join(("# Rules", *SENTENCES[:count])) + "\n")
+        comprehended(growing)
+    one, other = known(growing), known(comprehended(whole, times=2))  # Names are read once more with what joins tell.
+    assert one["rules"] and one["names_read"]
+    assert {table for table in one if one[table] != other[table]} <= {"document_files"}  # Which has when they changed.
+
+
 def test_the_vector_of_a_text_does_not_depend_on_its_company():
     encoder = load_model(None).text_encoder
     texts = ["customer number", "date of the order in a table of orders", "amount"]

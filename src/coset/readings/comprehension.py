@@ -6,24 +6,22 @@ again while names, types, samples, texts and what people said are as they were.
 
 from __future__ import annotations
 
-import hashlib
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from coset import __version__
 from coset.entry_points import READERS as ADDED
 from coset.entry_points import added
 from coset.environment.configuration import Environment
 from coset.evidence.documents.stated import described_sources
+from coset.readings.kept import KeptNames, digest_of
 from coset.readings.observe import observe
 from coset.readings.observed import ObservedEnvironment
-from coset.readings.offline import CopyOf, read_offline
+from coset.readings.offline import READERS_ARE, CopyOf, read_offline
 from coset.readings.reading import READERS, Reading
 from coset.readings.stated import Text
-from coset.readings.vocabulary import DATA, vocabulary
+from coset.readings.vocabulary import shipped_words, vocabulary
 from coset.readings.words import words_of
 from coset.state import EvidenceState
 from coset.state.documents import sections, sql_uses
@@ -59,12 +57,13 @@ def comprehend_readings(state: EvidenceState, environment: Environment) -> Readi
     anew = state.meta(DIGEST) != digest
     if anew:
         with state.transaction():
-            store.replace([*read_offline(observed, texts, copies), *renamed], OFFLINE)
+            kept = KeptNames.of(*store.names_kept())
+            store.replace([*read_offline(observed, texts, copies, kept), *renamed], OFFLINE)
+            store.keep_names(kept.read, kept.counted)
             store.replace_said(said)
             state.set_meta(DIGEST, digest)
-    best = store.all(best=True)
-    counts = Counter(reading.reader for reading in best)
-    return ReadingSummary(len(best), tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))), anew)
+    counts = store.best_by_reader()
+    return ReadingSummary(sum(count for _, count in counts), counts, anew)
 
 
 def texts_of(state: EvidenceState, environment: Environment | None = None) -> list[Text]:
@@ -140,23 +139,8 @@ def copies_of(state: EvidenceState) -> dict[str, CopyOf]:
     }
 
 
-READERS_ARE = 3
-"""Raised when readers read otherwise: then all names are read anew."""
-
-
-@cache
-def _shipped_words() -> str:
-    """What stands for the lexicon and the dictionaries that ship: with other words, names are read anew."""
-    found = hashlib.blake2b(digest_size=16)
-    for file in sorted(DATA.rglob("*")):
-        if file.is_file():
-            found.update(file.read_bytes())
-    return found.hexdigest()
-
-
 def _digest(
     environment: ObservedEnvironment, texts: Sequence[Text], said: Sequence[Reading], copies: Mapping[str, CopyOf]
 ) -> str:
-    words = (__version__, READERS_ARE, _shipped_words())
-    whole = repr((words, environment.tables, texts, said, sorted(copies.items()))).encode("utf-8", "replace")
-    return hashlib.blake2b(whole, digest_size=16).hexdigest()
+    words = (__version__, READERS_ARE, shipped_words())
+    return digest_of((words, environment.tables, texts, said, sorted(copies.items())))

@@ -10,7 +10,7 @@ that the values contradict is dear.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -23,6 +23,8 @@ from coset.readings.words import singular
 
 How = Literal["word", "explained", "short form", "language", "foreign form", "guess", "unknown"]
 BEAM, KEPT, LONGEST_PIECE, LONGEST_PHRASE = 8, 5, 26, 3
+MOST_COUNTED = 48
+"""A word that stands around more often is as common as one that stands there so often."""
 TOGETHER = 0.9
 """What each further part of a piece that is written together costs."""
 STEM = -0.3
@@ -133,8 +135,10 @@ class Expander:
         self.beside: dict[str, list[str]] = {}
         for word in sorted(foreign):
             self.beside.setdefault(word[:3], []).append(word)
-        self._parts: dict[str, tuple[Part, ...]] = {}
-        self._single: dict[str, tuple[Part, ...]] = {}
+        self.asked: set[str] = set()
+        """The words whose count was looked up."""
+        self._parts: dict[str, tuple[tuple[Part, ...], set[str]]] = {}
+        self._single: dict[str, tuple[tuple[Part, ...], set[str]]] = {}
 
     @cached_property
     def words(self) -> Vocabulary:
@@ -214,21 +218,36 @@ class Expander:
 
     def parts(self, piece: str) -> tuple[Part, ...]:
         """The ways to read one piece, the cheapest first."""
-        known = self._parts.get(piece)
-        if known is None:
-            ways = list(self._alone(piece))
-            certain = self.words.is_word(piece) and len(piece) > 3
-            if len(piece) >= 4 and not certain and not any(part.how in ("language", "foreign form") for part in ways):
-                ways += self._together(piece)
-            ways.append(Part((piece,), 3.0 + 0.8 * len(piece) if piece.isalpha() else 0.3, "unknown"))
-            known = self._parts[piece] = tuple(replace(way, written=piece) for way in _cheapest(ways))
-        return known
+        return self._remembered(self._parts, piece, self._ways)
 
     def _alone(self, piece: str) -> tuple[Part, ...]:
         """The ways to read a piece as one word or one listed short form."""
-        known = self._single.get(piece)
-        if known is not None:
-            return known
+        return self._remembered(self._single, piece, self._ways_alone)
+
+    def _remembered(
+        self,
+        memory: dict[str, tuple[tuple[Part, ...], set[str]]],
+        piece: str,
+        ways: Callable[[str], tuple[Part, ...]],
+    ) -> tuple[Part, ...]:
+        """The ways, found once; what was looked up for them was looked up wherever they are used."""
+        if piece not in memory:
+            asked, self.asked = self.asked, set()
+            memory[piece] = ways(piece), self.asked
+            self.asked = asked
+        found, looked_up = memory[piece]
+        self.asked |= looked_up
+        return found
+
+    def _ways(self, piece: str) -> tuple[Part, ...]:
+        ways = list(self._alone(piece))
+        certain = self.words.is_word(piece) and len(piece) > 3
+        if len(piece) >= 4 and not certain and not any(part.how in ("language", "foreign form") for part in ways):
+            ways += self._together(piece)
+        ways.append(Part((piece,), 3.0 + 0.8 * len(piece) if piece.isalpha() else 0.3, "unknown"))
+        return tuple(replace(way, written=piece) for way in _cheapest(ways))
+
+    def _ways_alone(self, piece: str) -> tuple[Part, ...]:
         ways: list[Part] = []
         if stem := self.stems.get(piece):
             ways.append(Part((stem,), STEM, "explained"))
@@ -248,8 +267,7 @@ class Expander:
                 ways += self._of_others(piece)
             if len(piece) >= 3 and not any(part.how in ("word", "language", "foreign form") for part in ways):
                 ways += self._guesses(piece)
-        known = self._single[piece] = self._weighed(piece, _cheapest(ways))
-        return known
+        return self._weighed(piece, _cheapest(ways))
 
     def _weighed(self, piece: str, ways: tuple[Part, ...]) -> tuple[Part, ...]:
         """Each way with what the environment says of it and of the others."""
@@ -339,12 +357,17 @@ class Expander:
     # What makes one way likelier
 
     def _rarity(self, word: str) -> float:
-        near = self.around.get(word, 0) or self.around.get(word + "s", 0)
-        return max(-1.5, self.words.rarity(word) - min(3.5, 0.9 * math.log1p(near)))
+        one, several = self._counts(word)
+        return max(-1.5, self.words.rarity(word) - min(3.5, 0.9 * math.log1p(one or several)))
 
     def _nearness(self, words: Sequence[str]) -> float:
         """How often the environment's own texts and readable names use the rarest of these words (a logarithm)."""
-        return min(math.log1p(self.around.get(word, 0) + self.around.get(word + "s", 0)) for word in words)
+        return min([math.log1p(sum(self._counts(word))) for word in words])
+
+    def _counts(self, word: str) -> tuple[int, int]:
+        """How often a word and its plural stand around."""
+        self.asked.add(word)
+        return self.around.get(word, 0), self.around.get(word + "s", 0)
 
     def _bonus(self, before: tuple[Part, ...], part: Part) -> float:
         """What it saves that these words often follow each other."""

@@ -10,17 +10,21 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
-from coset.readings.expansion import Expander, Expansion
+from coset.readings.expansion import MOST_COUNTED, Expander, Expansion
+from coset.readings.kept import KeptNames, digest_of
 from coset.readings.names import Habits, column_pieces, habits_of, table_pieces
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
 from coset.readings.reading import Reading, best_readings
 from coset.readings.stated import Text, stated_readings
 from coset.readings.stems import stems_of
 from coset.readings.systems import system_readings
-from coset.readings.vocabulary import Language, folds, languages, vocabulary
+from coset.readings.vocabulary import Language, folds, languages, shipped_words, vocabulary
 from coset.readings.words import singular, words_of
 
+READERS_ARE = 3
+"""Raised when readers read otherwise: then all names are read anew."""
 LEAST_FOREIGN, FOREIGN_SHARE, FOREIGN_LEAD = 4, 0.1, 1.3
 SHOWN = 0.5
 """What is less sure is kept as a guess that views do not show."""
@@ -61,10 +65,14 @@ class SourceContext:
 
 
 def read_offline(
-    environment: ObservedEnvironment, texts: Sequence[Text] = (), copies: Mapping[str, CopyOf] | None = None
+    environment: ObservedEnvironment,
+    texts: Sequence[Text] = (),
+    copies: Mapping[str, CopyOf] | None = None,
+    kept: KeptNames | None = None,
 ) -> list[Reading]:
     """All readings of all offline readers. A text without a name takes that of the best reading that has one; a copy
-    is read as its original."""
+    is read as its original. Names are read again where something changed for them since `kept`."""
+    kept = kept or KeptNames()
     by_source: dict[str, list[ObservedTable]] = defaultdict(list)
     for table in environment.tables:
         by_source[table.source].append(table)
@@ -88,38 +96,59 @@ def read_offline(
                 near.update({word: 2 * count for word, count in _counted(text.text).items()})
         own = [table for table in tables if table.reference not in as_originals]
         stems = stems_of(tables, titles, habits[source], STRUCTURE)
-        names = _SourceNames(habits[source], pieces[source], present, titles, stems)
-        first = list(names.read(own, near, ()))
+        names = _SourceNames(source, tables, habits[source], pieces[source], present, titles, stems, kept)
+        first = list(names.read(own, near, (), 1))
         # Read again with what was surely read: a short form means in one place what it means in the others.
         near.update(_surely_read(first))
         things = {_entity(tuple(each.name.split()))[-1] for each in first if each.is_table and each.name}
-        found += names.read(own, near, things)
+        found += names.read(own, near, things, 2)
         found += [each for table in tables if table.reference in as_originals for each in _unread(table)]
     return _named(found if not copies else _as_originals(environment, found, copies))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _SourceNames:
     """The names of one source, each table read in its language."""
 
+    source: str
+    tables: Sequence[ObservedTable]
     habits: Habits
     pieces: _Pieces
     present: tuple[Language, ...]
     titles: Mapping[str, str]
     stems: Mapping[str, str]
+    kept: KeptNames
 
     def read(
-        self, tables: Sequence[ObservedTable], near: Mapping[str, int], things: Collection[str]
+        self, tables: Sequence[ObservedTable], near: Mapping[str, int], things: Collection[str], number: int
     ) -> Iterator[Reading]:
         usual = self.pieces.language()
         contexts: dict[str, SourceContext] = {}
-        for table in tables:
+
+        def read_names(table: ObservedTable) -> tuple[list[Reading], set[str]]:
             language = _Pieces.of([table], self.habits).language_among(self.present, usual)
             code = language.code if language else ""
             if code not in contexts:
-                expander = Expander(near, language, things, self.pieces.words_of(language), self.present, self.stems)
+                expander = Expander(around, language, things, self.pieces.words_of(language), self.present, self.stems)
                 contexts[code] = SourceContext(self.habits, expander, self.titles)
-            yield from name_readings(table, contexts[code])
+            asked = contexts[code].expander.asked = set()
+            return list(name_readings(table, contexts[code])), asked
+
+        around = {word: min(count, MOST_COUNTED) for word, count in near.items() if count}
+        read_with = (
+            self.names_digest,
+            [each.code for each in self.present],
+            sorted(things),
+            sorted(self.stems.items()),
+        )
+        this = self.kept.round(self.source, number, around, read_with)
+        for table in tables:
+            yield from this.readings(table, self.titles.get(table.reference, ""), partial(read_names, table))
+
+    @cached_property
+    def names_digest(self) -> str:
+        names = [(table.reference, table.name, table.names) for table in self.tables]
+        return digest_of((READERS_ARE, shipped_words(), names))
 
 
 def _wholly_as_originals(environment: ObservedEnvironment, copies: Mapping[str, CopyOf]) -> set[str]:
@@ -295,6 +324,7 @@ class _Pieces:
         long = frozenset(next(folds(piece)) for piece in found if len(piece) >= 4 and piece.isalpha())
         return cls(long, frozenset(piece for piece in long if not vocabulary().is_word(piece)))
 
+    @cached_property
     def hits(self) -> dict[str, int]:
         """How many of the strange pieces each language knows."""
         return {
@@ -304,7 +334,7 @@ class _Pieces:
 
     def language(self) -> Language | None:
         """The language other than English of which many words stand here."""
-        hits = self.hits()
+        hits = self.hits
         first, second, *_ = sorted(hits, key=lambda code: (-hits[code], code))
         enough = hits[first] >= max(LEAST_FOREIGN, FOREIGN_SHARE * len(self.long))
         return languages()[first] if enough and hits[first] >= FOREIGN_LEAD * hits[second] else None

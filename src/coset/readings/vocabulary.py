@@ -6,6 +6,7 @@ words are counted some more. Nothing here knows an environment.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import unicodedata
 from collections import defaultdict
@@ -97,6 +98,16 @@ class Language:
 
 
 @cache
+def shipped_words() -> str:
+    """What stands for the lexicon and the dictionaries that ship: with other words, names are read anew."""
+    found = hashlib.blake2b(digest_size=16)
+    for file in sorted(DATA.rglob("*")):
+        if file.is_file():
+            found.update(file.read_bytes())
+    return found.hexdigest()
+
+
+@cache
 def languages() -> dict[str, Language]:
     # A word that stands in several rows means first what it is the first translation of.
     found: dict[str, dict[str, list[tuple[int, str]]]] = {code: defaultdict(list) for code in LANGUAGES}
@@ -128,6 +139,9 @@ def is_business_word(word: str) -> bool:
 
 def folds(word: str) -> Iterator[str]:
     """A word without accents, as people write it in names: `größe` is `groesse` and `grosse`."""
+    if word.isascii():
+        yield word.lower()
+        return
     lower = word.lower().replace("ß", "ss").replace("ł", "l").replace("ø", "o").replace("æ", "ae")
     plain = "".join(letter for letter in unicodedata.normalize("NFD", lower) if not unicodedata.combining(letter))
     yield plain

@@ -14,7 +14,18 @@ from typing import Any
 import pyarrow as pa
 
 from coset.state.evidence_state import EvidenceState
-from coset.state.queries import arrow, execute, fetch, insert_arrow, number, registered, select, texts
+from coset.state.queries import (
+    FEW_VALUES,
+    arrow,
+    execute,
+    fetch,
+    insert,
+    insert_arrow,
+    number,
+    registered,
+    select,
+    texts,
+)
 
 OWNED = ("indexed_tables", "indexed_columns", "indexed_values", "code_labels")
 Columns = Mapping[str, Sequence[Any]]
@@ -140,13 +151,17 @@ def forget_index(state: EvidenceState, tables: Sequence[str]) -> None:
         execute(state, f"DELETE FROM {name} WHERE list_contains($1::VARCHAR[], table_reference)", [list(tables)])
 
 
-def forget_labels_of_texts(state: EvidenceState) -> None:
-    """Those that belong to no table."""
-    execute(state, "DELETE FROM code_labels WHERE table_reference IS NULL")
+def forget_labels(state: EvidenceState, *, of_lists: bool) -> None:
+    """Those that come from lists, which are other tables; or those that come from texts."""
+    origin = f"origin {'' if of_lists else 'NOT '}IN (SELECT reference FROM tables)"
+    execute(state, f"DELETE FROM code_labels WHERE table_reference IS NULL AND {origin}")
 
 
 def add_to_index(state: EvidenceState, name: str, content: Columns) -> None:
     """Rows of one of the four tables, by the names of its columns."""
+    if sum(map(len, content.values())) <= FEW_VALUES:
+        insert(state, name, [dict(zip(content, row, strict=True)) for row in zip(*content.values(), strict=True)])
+        return
     arrays = [pa.array(values, _TYPES.get(column, pa.string())) for column, values in content.items()]
     insert_arrow(state, name, pa.table(arrays, names=list(content)))
 
@@ -161,14 +176,23 @@ def columns_by_status(state: EvidenceState) -> dict[str, int]:
 
 
 def digest_of_texts(state: EvidenceState) -> str:
-    """Of all that may say what codes stand for."""
-    return texts(
+    """Of all texts that may say what codes stand for."""
+    return _digest_of(
         state,
-        "SELECT md5(coalesce(string_agg(d, '' ORDER BY d), '')) "
-        "FROM (SELECT md5(concat_ws('|', about, title, text)) AS d FROM documents "
-        "UNION ALL SELECT md5(concat_ws('|', about, text)) FROM notes "
-        "UNION ALL SELECT md5(concat_ws('|', column_reference, code, label, list_reference)) FROM code_list_labels)",
-    )[0]
+        "SELECT md5(concat_ws('|', about, title, text)) AS d FROM documents "
+        "UNION ALL SELECT md5(concat_ws('|', about, text)) FROM notes",
+    )
+
+
+def digest_of_lists(state: EvidenceState) -> str:
+    """Of what lists say that codes stand for."""
+    return _digest_of(
+        state, "SELECT md5(concat_ws('|', column_reference, code, label, list_reference)) AS d FROM code_list_labels"
+    )
+
+
+def _digest_of(state: EvidenceState, digests: str) -> str:
+    return texts(state, f"SELECT md5(coalesce(string_agg(d, '' ORDER BY d), '')) FROM ({digests})")[0]
 
 
 def texts_about_codes(state: EvidenceState) -> list[TextRow]:
@@ -275,12 +299,17 @@ def known_vectors(state: EvidenceState) -> dict[str, bytes]:
     return dict(fetch(state, "SELECT digest, any_value(vector) FROM routing_vectors GROUP BY digest"))
 
 
-def replace_vectors(
-    state: EvidenceState, references: Sequence[str], digests: Sequence[str], vectors: Sequence[bytes]
-) -> None:
-    import pyarrow as pa
+def vectors_of(state: EvidenceState) -> dict[str, str]:
+    """The digest of the text of each object that has a vector."""
+    return dict(fetch(state, "SELECT reference, digest FROM routing_vectors"))
 
-    rows = pa.table({"reference": references, "digest": digests, "vector": pa.array(vectors, pa.binary())})
+
+def replace_vectors(state: EvidenceState, gone: Sequence[str], vectors: Sequence[tuple[str, str, bytes]]) -> None:
+    """Forget the vectors of some objects, and add some: reference, digest and vector of each."""
     with state.transaction():
-        execute(state, "DELETE FROM routing_vectors")
-        insert_arrow(state, "routing_vectors", rows)
+        execute(state, "DELETE FROM routing_vectors WHERE list_contains($1::VARCHAR[], reference)", [list(gone)])
+        insert(
+            state,
+            "routing_vectors",
+            [dict(zip(("reference", "digest", "vector"), each, strict=True)) for each in vectors],
+        )

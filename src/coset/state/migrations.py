@@ -371,6 +371,14 @@ def keys_of_several_kinds(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("UPDATE tables SET shape = ''; DELETE FROM meta WHERE key = 'relations'")
 
 
+def names_read(connection: duckdb.DuckDBPyConnection) -> None:
+    """What the names of a table were read as, kept with what that came from."""
+    connection.execute(
+        "CREATE TABLE names_read (table_reference VARCHAR, round INTEGER, fingerprint VARCHAR, asked BLOB, "
+        "readings VARCHAR); CREATE TABLE words_around (source VARCHAR, round INTEGER, words VARCHAR);"
+    )
+
+
 STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     first_tables,
     memory_of_relations,
@@ -391,6 +399,7 @@ STEPS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     proposed_joins,
     shares_of_code_lists,
     keys_of_several_kinds,
+    names_read,
 )
 
 

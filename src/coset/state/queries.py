@@ -65,7 +65,7 @@ def _types(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
 
         scalars = {"VARCHAR": pa.string(), "BIGINT": pa.int64(), "UBIGINT": pa.uint64(), "INTEGER": pa.int32(),
                    "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us"),
-                   "DATE": pa.date32(), "JSON": pa.string()}  # fmt: skip
+                   "DATE": pa.date32(), "JSON": pa.string(), "BLOB": pa.binary()}  # fmt: skip
         rows = connection.execute(
             "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = $1", [name]
         ).fetchall()

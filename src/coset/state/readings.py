@@ -56,6 +56,28 @@ class ModelHint:
     detail: str = ""
 
 
+@dataclass(frozen=True)
+class NamesRead:
+    """What the names of a table were read as in one round, and what that came from."""
+
+    table_reference: str
+    round: int
+    fingerprint: str
+    asked: bytes
+    """Hashes of the words whose count was looked up, four bytes each."""
+    readings: str
+    """As JSON."""
+
+
+@dataclass(frozen=True)
+class WordsAround:
+    """How often words stood around the names of a source when these were read, as JSON."""
+
+    source: str
+    round: int
+    words: str
+
+
 class ReadingStore:
     """The readings of an open state."""
 
@@ -105,6 +127,29 @@ class ReadingStore:
             )
             add(self.state, "readings", readings)
 
+    # What names were read as, to be taken over
+
+    def names_kept(self) -> tuple[list[NamesRead], list[WordsAround]]:
+        return select(self.state, NamesRead, "FROM names_read"), select(self.state, WordsAround, "FROM words_around")
+
+    def keep_names(self, names: Iterable[NamesRead], words: Iterable[WordsAround]) -> None:
+        """Keep these instead of those before. Only what differs is written."""
+        known_names, known_words = self.names_kept()
+        with self.state.transaction():
+            for table, key, known, now in (
+                ("names_read", "table_reference", set[NamesRead | WordsAround](known_names), dict.fromkeys(names)),
+                ("words_around", "source", set[NamesRead | WordsAround](known_words), dict.fromkeys(words)),
+            ):
+                gone = [(getattr(each, key), each.round) for each in known - now.keys()]
+                execute(
+                    self.state,
+                    f"DELETE FROM {table} USING (SELECT unnest($1::VARCHAR[]) AS place, "
+                    f"unnest($2::INTEGER[]) AS round) AS gone "
+                    f"WHERE {table}.{key} = gone.place AND {table}.round = gone.round",
+                    [[place for place, _ in gone], [number for _, number in gone]],
+                )
+                add(self.state, table, [each for each in now if each not in known])
+
     # What a model or an agent read page by page
 
     def read_by_model(self) -> dict[str, str]:
@@ -135,6 +180,14 @@ class ReadingStore:
             Reading,
             f"SELECT * FROM {'best_readings' if best else 'readings'} "
             "ORDER BY table_reference, reference, reader = 'person' DESC, confidence DESC, reader, source",
+        )
+
+    def best_by_reader(self) -> tuple[tuple[str, int], ...]:
+        """For how many objects each reader has the best reading, those with most first."""
+        return tuple(
+            fetch(
+                self.state, "SELECT reader, count(*) FROM best_readings GROUP BY reader ORDER BY count(*) DESC, reader"
+            )
         )
 
     def of(self, reference: str) -> list[Reading]:

@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
-from pathlib import Path
-
-import yaml
 
 from coset.evidence.documents.nameable import stem
+from coset.evidence.documents.rules import RULE_WORDS
 from coset.state import EvidenceState
 from coset.state.documents import RuleRow, document_files, mentions, rules, sections
 
@@ -26,12 +25,11 @@ LEAST_LETTERS = 9
 """Of the words that they have in common."""
 MOST_PAIRS, MOST_TOLD = 200_000, 10
 LEAST_NAMES, MOST_NAMES = 2, 5
-_LISTS = yaml.safe_load(Path(__file__).with_name("rule_words.yaml").read_text(encoding="utf-8"))
 _OPPOSITES = tuple(
     tuple(re.compile(r"\b(?:" + "|".join(side) + r")\b", re.IGNORECASE) for side in pair)
-    for pair in _LISTS["opposites"]
+    for pair in RULE_WORDS["opposites"]
 )
-_FILLING = frozenset(_LISTS["filling"])
+_FILLING = frozenset(RULE_WORDS["filling"])
 _SHARE = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:%|per ?cent|prozent|pour cent|per cento|por ciento|procent)")
 _WORD = re.compile(r"[^\W\d_]{2,}|\d+")
 _NAME = re.compile(r"\b(?=\w*[_\d])[A-Za-z]\w*[A-Za-z]\w*\b|\b[a-z]+[A-Z]\w+\b")
@@ -79,6 +77,7 @@ def are_opposite(one: str, other: str) -> bool:
     return first == second and len(shares[0]) == len(shares[1]) == 1 and shares[0] != shares[1]
 
 
+@lru_cache(maxsize=10_000)
 def _words(sentence: str) -> frozenset[str]:
     """What a sentence speaks of: its words without those that fill, count out, or say how much."""
     text = _SHARE.sub(" ", sentence)

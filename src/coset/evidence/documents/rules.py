@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
@@ -46,13 +46,18 @@ def _cue(words: Sequence[str]) -> re.Pattern[str]:
     return re.compile(r"\b(?:" + "|".join(words) + r")\b", re.IGNORECASE)
 
 
-_LISTS = yaml.safe_load(Path(__file__).with_name("rule_words.yaml").read_text(encoding="utf-8"))
-_COUNTING, _COMPUTING, _MEANING = _cue(_LISTS["counting"]), _cue(_LISTS["computing"]), _cue(_LISTS["meaning"])
-_TIMING, _PRECEDENCE, _DUTY = _cue(_LISTS["timing"]), _cue(_LISTS["precedence"]), _cue(_LISTS["duty"])
-_OBLIGES, _STORY = _cue(_LISTS["obliges"]), _cue(_LISTS["story"])
-_BUSINESS, _TALK = _cue(_LISTS["business"]), _cue(_LISTS["talk"])
-_EVERY_FIGURE, _ALL_BELOW = _cue(_LISTS["every_figure"]), _cue(_LISTS["all_below"])
-_GENERAL_TOPICS = tuple(_cue(words) for words in _LISTS["general_topics"].values())
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+RULE_WORDS = yaml.load(Path(__file__).with_name("rule_words.yaml").read_text(encoding="utf-8"), _LOADER)  # noqa: S506
+_COUNTING, _COMPUTING, _MEANING = (
+    _cue(RULE_WORDS["counting"]),
+    _cue(RULE_WORDS["computing"]),
+    _cue(RULE_WORDS["meaning"]),
+)
+_TIMING, _PRECEDENCE, _DUTY = _cue(RULE_WORDS["timing"]), _cue(RULE_WORDS["precedence"]), _cue(RULE_WORDS["duty"])
+_OBLIGES, _STORY = _cue(RULE_WORDS["obliges"]), _cue(RULE_WORDS["story"])
+_BUSINESS, _TALK = _cue(RULE_WORDS["business"]), _cue(RULE_WORDS["talk"])
+_EVERY_FIGURE, _ALL_BELOW = _cue(RULE_WORDS["every_figure"]), _cue(RULE_WORDS["all_below"])
+_GENERAL_TOPICS = tuple(_cue(words) for words in RULE_WORDS["general_topics"].values())
 
 _CODING = re.compile(
     r"\b\w{1,12}\s*=\s*[\w\"'“]|\b[A-Z0-9]{1,5}\s*\((?:[^)]{3,40})\)|\b\d+\s*(?:digits?|characters?|stellen|chiffres|cifre|letters?)\b|leading zeros?|"

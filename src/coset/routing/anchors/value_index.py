@@ -25,7 +25,8 @@ VERSION = 1
 """Goes up when the same evidence gives other rows."""
 TABLES_AT_ONCE = 100
 DOCUMENTS_READ = "value_index_documents"
-"""What `meta` has of the documents that were read for codes."""
+LISTS_READ = "value_index_lists"
+"""What `meta` has of the documents, and of the lists, that were read for codes."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def build_value_index(
     for first in range(0, len(pending), TABLES_AT_ONCE):
         chunk = pending[first : first + TABLES_AT_ONCE]
         _index(state, chunk, session, bounds, problems)
-    _index_documents(state, changed=bool(pending or removed))
+    _index_texts_and_lists(state, changed=bool(pending or removed))
     status, counts = stored.columns_by_status(state), stored.counts_of_index(state)
     return ValueIndexSummary(
         tables=counts["indexed_tables"],
@@ -78,15 +79,17 @@ def build_value_index(
     )
 
 
-def _index_documents(state: EvidenceState, *, changed: bool) -> None:
-    """What texts say of codes, when the texts or the values changed."""
-    digest = stored.digest_of_texts(state)
-    if not changed and state.meta(DOCUMENTS_READ) == digest:
-        return
-    with state.transaction():
-        stored.forget_labels_of_texts(state)
-        _insert_labels(state, [(None, label) for label in (*document_labels(state), *list_labels(state))])
-        state.set_meta(DOCUMENTS_READ, digest)
+def _index_texts_and_lists(state: EvidenceState, *, changed: bool) -> None:
+    """What texts and lists say of codes, each when it or the values changed."""
+    for key, digest, of_lists, labels in (
+        (DOCUMENTS_READ, stored.digest_of_texts(state), False, document_labels),
+        (LISTS_READ, stored.digest_of_lists(state), True, list_labels),
+    ):
+        if changed or state.meta(key) != digest:
+            with state.transaction():
+                stored.forget_labels(state, of_lists=of_lists)
+                _insert_labels(state, [(None, label) for label in labels(state)])
+                state.set_meta(key, digest)
 
 
 def _with_share(state: EvidenceState, settings: ValueIndexSettings) -> ValueIndexSettings:

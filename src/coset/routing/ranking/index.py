@@ -251,11 +251,17 @@ SCALE_BYTES = 4
 def store_vectors(state: EvidenceState, encoder: Encoder, model: str) -> int:
     """Bring the vectors of a state up to date. Answers how many texts were encoded."""
     references, digests, texts = _described(observe(state), model)
+    before, now = vectors.vectors_of(state), dict(zip(references, digests, strict=True))
+    if before == now:
+        return 0
     known = vectors.known_vectors(state)
     fresh = [number for number, digest in enumerate(digests) if digest not in known]
     made = encoder.encode([texts[number] for number in fresh])
     known |= {digests[number]: _packed(vector) for number, vector in zip(fresh, made, strict=True)}
-    vectors.replace_vectors(state, references, digests, [known[digest] for digest in digests])
+    changed = [
+        (reference, digest, known[digest]) for reference, digest in now.items() if before.get(reference) != digest
+    ]
+    vectors.replace_vectors(state, [*(before.keys() - now), *(reference for reference, _, _ in changed)], changed)
     return len(fresh)
 
 
