@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from answering.wire_servers import Say, Wire
-from coset.answering.models.choices import choose_models, has_price, open_model, parse_model
+from coset.answering.models.choices import choose_models, has_price, open_model, parse_model, plain
 from coset.answering.models.client import Ledger, Limits, ModelClient, StepUsage
 from coset.answering.recorder import NullRecorder
 from coset.errors import UserError
@@ -135,3 +135,13 @@ def test_limits_say_when_they_are_used_up_and_when_the_next_request_must_be_the_
 def test_limits_that_leave_nothing_are_refused():
     with pytest.raises(UserError, match="at least 1"):
         Limits(steps=0)
+
+
+@pytest.mark.parametrize(
+    "name", ["ModelQuotaExceededError", "ModelContextWindowExceededError", "ModelTimeoutError", "ModelRateLimitError"]
+)
+def test_errors_speak_of_no_option_of_the_command_line(name: str):
+    from pydantic_ai import exceptions
+
+    told = str(plain(getattr(exceptions, name)("m", "no"), "m", "KEY", 1))
+    assert "'m'" in told and "--" not in told

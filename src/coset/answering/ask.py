@@ -413,5 +413,7 @@ def check_models(environment: Environment, options: AskOptions) -> ModelChoices:
         return choices
     for choice in dict.fromkeys((choices.agent, choices.arbiter, choices.text)):
         if not has_price(choice):
-            raise UserError(f"no price is known for '{choice.text}', so its cost cannot be limited: use --max-tokens")
+            raise UserError(
+                f"no price is known for '{choice.text}', so its cost cannot be limited: limit its tokens (max_tokens)"
+            )
     return choices

@@ -137,7 +137,7 @@ class Agent:
             return Ending(Proposal(text=reply.text, results=final, confidence=0), "", (told,), step)
         if self._silent > 1 and not self._called:
             model = self.client.model.choice.text
-            raise UserError(f"the model '{model}' does not call tools: choose one that can with --model")
+            raise UserError(f"the model '{model}' does not call tools: choose one that can")
         self._idle += 1
         self._say(CALL_A_TOOL)
         return None

@@ -67,20 +67,20 @@ def plain(error: Exception, model: str, key_name: str, attempts: int) -> CosetEr
     said = _said(error)
     quoted = f" ({said})" if said else ""
     if _NO_TOOLS.search(said):
-        return UserError(f"the model '{model}' cannot call tools{quoted}: choose one that can with --model")
+        return UserError(f"the model '{model}' cannot call tools{quoted}: choose one that can")
     if isinstance(error, of_library.ModelAuthenticationError):
         return UserError(f"the provider of '{model}' refused the key: check {key_name}, and that it may use this model")
     if isinstance(error, of_library.ModelNotFoundError):
         return UserError(f"the provider knows no model '{model}'{quoted}: check its name and the endpoint's address")
     if isinstance(error, of_library.ModelQuotaExceededError):
-        return ModelFailed(f"the account for '{model}' has no quota left{quoted}: top it up or choose another --model")
+        return ModelFailed(f"the account for '{model}' has no quota left{quoted}: top it up or choose another model")
     if isinstance(error, of_library.ModelContextWindowExceededError):
-        return ModelFailed(f"this run is too long for '{model}': use a smaller --budget or fewer --steps")
+        return ModelFailed(f"this run is too long for '{model}': give a smaller budget or fewer steps")
     times = f" after {attempts} attempts" if attempts > 1 else ""
     if isinstance(error, of_library.ModelRateLimitError):
         return ModelFailed(f"the provider of '{model}' is still limiting requests{times}: try again later")
     if isinstance(error, of_library.ModelTimeoutError | of_library.ModelRequestTimeout):
-        return ModelFailed(f"the model '{model}' did not answer in time{times}: allow it more with --timeout")
+        return ModelFailed(f"the model '{model}' did not answer in time{times}: allow it a longer timeout")
     if isinstance(error, of_library.ModelHTTPError):
         return ModelFailed(f"the provider of '{model}' failed with status {error.status_code}{times}{quoted}")
     if isinstance(error, of_library.ModelConnectionError):
@@ -113,8 +113,9 @@ KEYS = {
 """Where each provider's key is looked for. Other providers say so themselves when theirs is missing."""
 EXTRAS = {"anthropic": "anthropic", "google": "google"}
 HOW_TO_SET = (
-    "no model is set: give --model anthropic:NAME, openai:NAME, google:NAME, ollama:NAME or http://host:port/v1#NAME, "
-    "or write `models: {agent: ...}` in coset.yaml, or set COSET_MODEL; `coset view` and the MCP server need no model"
+    "no model is set: name one (anthropic:NAME, openai:NAME, google:NAME, ollama:NAME or http://host:port/v1#NAME) as "
+    "`model` (--model in the command line), as `models: {agent: ...}` in coset.yaml, or in COSET_MODEL; `coset view` "
+    "and the MCP server need no model"
 )
 
 

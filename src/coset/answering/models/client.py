@@ -299,5 +299,5 @@ def _reply(response: ModelResponse, model: str) -> Reply:
     if response.finish_reason == "content_filter" and not calls:
         reason = (response.provider_details or {}).get("refusal") or text
         quoted = f": {one_line(without_secrets(str(reason)), 160)}" if reason else ""
-        raise Refused(f"the model '{model}' declined to answer{quoted}; ask differently or choose another --model")
+        raise Refused(f"the model '{model}' declined to answer{quoted}; ask differently or choose another model")
     return Reply(tuple(calls), text, response.finish_reason == "length", response)
