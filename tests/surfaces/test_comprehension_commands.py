@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,19 @@ def test_diagnostics_are_listed_with_their_share(comprehended: Path):
     [found] = document["diagnostics"]
     assert found["reference"] == "crm/customers.first_name" and found["share"] == 0.5 and found["expression"]
     assert "constant" in coset("diagnostics", "crm/customers", folder=comprehended).stdout
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("show", "shop.orders"), ("show", "shop.orders.status"), ("relations",), ("relations", "shop.orders"),
+        ("diagnostics",), ("readings",), ("copies",), ("identities",), ("links",), ("status", "--review"),
+        ("view", "How many orders were paid?", "--explain"),
+    ],
+)  # fmt: skip
+def test_people_are_told_the_names_that_sql_has(call: tuple[str, ...], comprehended: Path):
+    said = re.sub(r"\[[^\]\n]*\]", "", coset(*call, folder=comprehended).stdout)  # In brackets, both stand.
+    assert not re.findall(r"\b(?:crm|shop)/\w+", said)
 
 
 def test_notes_are_added_listed_and_removed(comprehended: Path):

@@ -143,6 +143,14 @@ def test_relations_and_diagnostics_list_what_the_commands_list(client: TestClien
     )
 
 
+@pytest.mark.parametrize(
+    "path", ["/", "/tables", "/relations", "/review", "/identities", "/diagnostics", "/object?reference=beacon.orders"]
+)
+def test_pages_call_things_as_sql_does(path: str, client: TestClient):
+    text = html.unescape(re.sub(r"<[^>]*>", "", client.get(path).text))
+    assert not re.findall(r"\b(?:atlas|beacon|office|support)/\w+", text)
+
+
 def test_cells_names_and_descriptions_are_shown_as_text(client: TestClient, company: Path):
     """What could be a script is nowhere on a page but escaped."""
     with state_of(company) as state:
