@@ -66,6 +66,40 @@ def test_a_prefix_that_all_columns_of_a_table_share_is_no_word() -> None:
     assert found["s/ORDMST"].name == "order master"
 
 
+def test_what_all_tables_of_a_source_end_with_is_no_word_and_prefixes_have_one_length() -> None:
+    tables = (
+        table("ORDHFL", "OHCUST", "OHSTAT", "OHDATE", "OHCURR"),
+        table("EQIPFL", "EQSEQN", "EQSERV", "EQSTAT", "EQSITE"),
+        table("ITEMFL", "ITDESC", "ITPRIC", "ITUNIT", "ITTYPE"),
+        table("CUSTFL", "CUNAME", "CUCITY", "CUZONE", "CUTYPE"),
+        table("PRICFL", "PCUNIT", "PCDATE", "PCTYPE", "PCCURR"),
+        table("SHIPFL", "SHDATE", "SHCITY", "SHUNIT", "SHTYPE"),
+    )
+    found = read(*tables)
+    assert found["s/CUSTFL"].name == "customer"
+    assert found["s/PRICFL"].name == "price"
+    assert found["s/EQIPFL.EQSTAT"].name.endswith("status")
+
+
+def test_units_flags_and_marks_of_own_columns_are_read_for_what_they_are() -> None:
+    found = read(
+        table("line", ObservedColumn("len_m", "number"), "vip_yn", "X_REGION", ObservedColumn("cap_eur", "number"))
+    )
+    assert found["s/line.len_m"].name == "length in metres"
+    assert found["s/line.vip_yn"].name.endswith("flag")
+    assert found["s/line.X_REGION"].name == "region"
+    assert found["s/line.cap_eur"].name.endswith("in euro")
+
+
+def test_a_column_that_is_called_by_a_preposition_says_what_it_holds() -> None:
+    found = read(table("visit", "at", "by", "why"))
+    assert [found[f"s/visit.{name}"].name for name in ("at", "by", "why")] == [
+        "visit time",
+        "visit user",
+        "visit reason",
+    ]
+
+
 def test_values_decide_between_two_meanings_of_a_short_form() -> None:
     dates = ObservedColumn("st_dt", "text", samples=("2024-01-05", "2024-02-07", "2023-11-30"))
     assert read(table("x", dates))["s/x.st_dt"].name.endswith("date")

@@ -22,8 +22,10 @@ TYPE_MARKS = frozenset({
     "bit", "bool", "cur", "ccy", "dec", "k", "pk", "fk", "ix", "idx", "fld", "col",
 })  # fmt: skip
 """What programmers put before a name for its type, in small letters before a capital: `tPart`, `strName`."""
+OWN_MARKS = frozenset({"x", "z", "zz"})
+"""What stands before columns that a company added to a bought system: `X_REGION`, `ZZ_REGION`."""
 _WAREHOUSE = {"d": "dimension", "f": "fact"}
-LEAST_COLUMNS, MOST_OF_TABLE, MOST_OF_SOURCE = 3, 0.75, 0.5
+LEAST_COLUMNS, LEAST_TABLES, MOST_OF_TABLE, MOST_OF_SOURCE = 3, 5, 0.75, 0.5
 _GLUED = re.compile(r"[A-Za-z]+\d*[A-Za-z]*\d*$")
 
 
@@ -46,11 +48,14 @@ class Habits:
     """A first word with which a company's own columns begin in a bought system: the `new` of `new_optin`."""
     warehouse: bool = False
     """Whether `D_` and `F_` before tables are dimensions and facts."""
+    table_ending: str = ""
+    """Letters with which nearly all tables end without a separator: the `FL` of `ORDHFL`."""
 
 
 def habits_of(tables: Sequence[ObservedTable]) -> Habits:
     """The habits of one source's names."""
     glued = {table.reference: prefix for table in tables if (prefix := _glued_prefix(table.names))}
+    glued = _of_usual_length(glued)
     able = [table for table in tables if len(table.columns) >= LEAST_COLUMNS]
     prefixed = len(glued) >= MOST_OF_SOURCE * len(able) and len(set(glued.values())) > 1
     names = [name for table in tables for name in table.names]
@@ -72,7 +77,22 @@ def habits_of(tables: Sequence[ObservedTable]) -> Habits:
         _object_marks([table.name for table in tables]),
         _own_prefix(names),
         _is_warehouse([table.name for table in tables]),
+        _table_ending([table.name for table in tables]),
     )
+
+
+def _table_ending(names: Sequence[str]) -> str:
+    """Two or three letters with which nearly all tables of a source end that are written in one piece, where what
+    stands before them differs."""
+    glued = [name.upper() for name in names if _GLUED.match(name) and (name.isupper() or name.islower())]
+    if len(glued) < max(LEAST_TABLES, MOST_OF_TABLE * len(names)):
+        return ""
+    for length in (3, 2):
+        ending, count = Counter(name[-length:] for name in glued).most_common(1)[0]
+        before = {name[:-length][-1:] for name in glued if name.endswith(ending)}
+        if count >= MOST_OF_TABLE * len(glued) and len(before) > 2 and ending.isalpha():
+            return ending
+    return ""
 
 
 def _object_marks(names: Sequence[str]) -> frozenset[str]:
@@ -109,7 +129,7 @@ def column_pieces(name: str, table: str, habits: Habits) -> tuple[str, ...]:
     elif habits.marks and (mark := _mark(name)):
         name = name[len(mark) :]
     pieces = words_of(name)
-    if len(pieces) > 1 and pieces[0] in (habits.first_word.get(table), habits.own_prefix):
+    if len(pieces) > 1 and (pieces[0] in (habits.first_word.get(table), habits.own_prefix) or pieces[0] in OWN_MARKS):
         pieces = pieces[1:]
     return _without_endings(pieces, habits) or words_of(name)
 
@@ -120,6 +140,9 @@ def table_pieces(name: str, habits: Habits) -> tuple[str, ...]:
         name = name[len(mark) :]
     elif habits.object_marks and (found := re.match(r"[a-z]{1,3}(?=[A-Z])", name)) and found[0] in habits.object_marks:
         name = name[found.end() :]
+    ending = habits.table_ending
+    if ending and name.upper().endswith(ending) and len(name) > len(ending) + 1:
+        name = name[: -len(ending)]
     pieces = words_of(name)
     if habits.warehouse and len(pieces) > 1 and pieces[0] in _WAREHOUSE:
         pieces = (_WAREHOUSE[pieces[0]], *pieces[1:])
@@ -143,6 +166,15 @@ def _glued_prefix(names: Sequence[str]) -> str | None:
         if count >= MOST_OF_TABLE * len(glued) and count >= LEAST_COLUMNS and len(rests) > 1 and prefix.isalpha():
             return prefix
     return None
+
+
+def _of_usual_length(prefixes: dict[str, str]) -> dict[str, str]:
+    """Longer prefixes cut to what most tables of the source have: the columns of a table may all go on with an *S*."""
+    lengths = Counter(map(len, prefixes.values()))
+    usual, count = lengths.most_common(1)[0] if lengths else (0, 0)
+    if count < LEAST_TABLES or count < MOST_OF_TABLE * len(prefixes):
+        return prefixes
+    return {table: prefix[:usual] for table, prefix in prefixes.items()}
 
 
 def _first_word(names: Sequence[str]) -> str | None:

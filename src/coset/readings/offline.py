@@ -33,7 +33,7 @@ LONGEST_NAME = 120
 GENERIC = frozenset({
     "id", "identifier", "number", "name", "code", "type", "status", "text", "description", "date", "key",
     "label", "title", "kind", "note", "comment", "sequence", "level", "category", "remark", "subtype",
-    "reference", "sort", "position", "flag",
+    "reference", "sort", "position", "flag", "time", "user", "person", "place", "reason",
 })  # fmt: skip
 """Words that say what a column is only together with what its table is about."""
 STRUCTURE = frozenset({
@@ -253,7 +253,10 @@ def _column_reading(
         pieces = pieces[1:]
     pieces, ending = _without_ending(pieces, table, column)
     spelled = context.expander.expand(pieces, column)
-    words = (*ending, *spelled.words) if ending and ending[0] != "in" else (*spelled.words, *ending)
+    behind = bool(ending) and ending[0] in ("in", "flag")
+    words = (*spelled.words, *ending) if behind else (*ending, *spelled.words)
+    if pieces[0] in _ASKED and len(pieces) == 1:
+        words = (_ASKED[pieces[0]],)
     own = tuple(word for word in words if word not in about)
     if words and all(word in GENERIC or word.isdigit() for word in words) and 0 < len(about) <= 3 and own:
         words = (*about, *words) if words[0] != about[-1] else (*about[:-1], *words)
@@ -263,16 +266,26 @@ def _column_reading(
     return _reading(column.reference, table.reference, " ".join(words), spelled, column.name)
 
 
+_ASKED = {"at": "time", "when": "time", "on": "date", "by": "user", "who": "person", "where": "place", "why": "reason"}
+"""What a column holds that is called by nothing but one of these: `visits.at`, `change.by`."""
 _IN_LANGUAGES = {"de": "german", "fr": "french", "en": "english", "nl": "dutch", "it": "italian", "es": "spanish",
                  "pt": "portuguese", "pl": "polish", "sv": "swedish"}  # fmt: skip
-_IN_UNITS = {"s": "seconds", "sec": "seconds", "ms": "milliseconds", "min": "minutes", "kg": "kilograms",
-             "km": "kilometres", "kwh": "kilowatt hours", "mwh": "megawatt hours", "kw": "kilowatts"}  # fmt: skip
+_IN_UNITS = {
+    "s": "seconds", "sec": "seconds", "secs": "seconds", "ms": "milliseconds", "min": "minutes", "mins": "minutes",
+    "h": "hours", "hrs": "hours", "days": "days", "kg": "kilograms", "g": "grams", "mm": "millimetres",
+    "cm": "centimetres", "m": "metres", "km": "kilometres", "m2": "square metres", "m3": "cubic metres",
+    "ha": "hectares", "l": "litres", "kwh": "kilowatt hours", "mwh": "megawatt hours", "kw": "kilowatts",
+    "mbps": "megabits per second", "kbps": "kilobits per second", "kb": "kilobytes", "mb": "megabytes",
+    "gb": "gigabytes", "dbm": "decibel milliwatts", "hz": "hertz", "mhz": "megahertz", "bar": "bar", "eur": "euro",
+    "usd": "us dollars", "chf": "swiss francs", "gbp": "pounds", "pln": "zlotys", "sek": "swedish kronor",
+}  # fmt: skip
 
 
 def _without_ending(
     pieces: tuple[str, ...], table: ObservedTable, column: ObservedColumn
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """A name without the language or unit it ends with: `city_fr` beside `city_de`, a number in `wait_s`."""
+    """A name without the language, unit or mark of a flag it ends with: `city_fr` beside `city_de`, a number in
+    `wait_s`, `vip_yn`."""
     if len(pieces) < 2:
         return pieces, ()
     if (language := _IN_LANGUAGES.get(pieces[-1])) is not None:
@@ -280,6 +293,8 @@ def _without_ending(
         names = {name.lower() for name in table.names}
         if any(begin + code in names for code in _IN_LANGUAGES if code != pieces[-1]):
             return pieces[:-1], (language,)
+    if pieces[-1] == "yn":
+        return pieces[:-1], ("flag",)
     if column.type in ("whole", "number") and (unit := _IN_UNITS.get(pieces[-1])) is not None:
         return pieces[:-1], ("in", *unit.split())
     return pieces, ()
