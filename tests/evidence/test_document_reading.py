@@ -192,6 +192,9 @@ def test_what_holds_is_told_from_what_was_replaced():
             ),
             dated("outages_v2.md", "Statistics of outages, edition 2 (2017 to 2022)"),
             dated("outages_v3.pdf", "Outages v3", "Edition 3"),
+            dated("complaints.md", "Complaints", "* Accepted: full credit.\n* Withdrawn and open ones do not count."),
+            dated("codes_a.txt", "Codes A", "WITHDRAWN on 1 May 2020."),
+            dated("codes_b.txt", "Codes B (obsolete)"),
         ]
     )
     superseded = {
@@ -206,6 +209,8 @@ def test_what_holds_is_told_from_what_was_replaced():
         "travel_2022.md": "docs/travel_2024.md",
         "regole_2021.txt": "docs/regole_2025.docx",
         "outages_v2.md": "docs/outages_v3.pdf",
+        "codes_a.txt": None,
+        "codes_b.txt": None,
     }
     assert judged["docs/regeln_entwurf.md"].status == "draft"
     assert str(judged["docs/manual_v6.docx"].valid_from) == "2024-02-01"

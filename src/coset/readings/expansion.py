@@ -23,8 +23,9 @@ from coset.readings.words import singular
 
 How = Literal["word", "explained", "short form", "language", "foreign form", "guess", "unknown"]
 BEAM, KEPT, LONGEST_PIECE, LONGEST_PHRASE = 8, 5, 26, 3
-MOST_COUNTED = 48
-"""A word that stands around more often is as common as one that stands there so often."""
+COUNTED = (1, 2, 3, 5, 8, 13, 21, 34, 48)
+"""How often a word stands around is told in these steps, so that one more document changes how sure few names are. What
+stands there more often is as common as what stands there so often."""
 TOGETHER = 0.9
 """What each further part of a piece that is written together costs."""
 STEM = -0.3

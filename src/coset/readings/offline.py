@@ -7,12 +7,13 @@ that has something to say. Nothing is asked of a source.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from coset.readings.expansion import MOST_COUNTED, Expander, Expansion
+from coset.readings.expansion import COUNTED, Expander, Expansion
 from coset.readings.kept import KeptNames, digest_of
 from coset.readings.names import Habits, column_pieces, habits_of, table_pieces
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
@@ -23,7 +24,7 @@ from coset.readings.systems import system_readings
 from coset.readings.vocabulary import Language, folds, languages, shipped_words, vocabulary
 from coset.readings.words import singular, words_of
 
-READERS_ARE = 3
+READERS_ARE = 4
 """Raised when readers read otherwise: then all names are read anew."""
 LEAST_FOREIGN, FOREIGN_SHARE, FOREIGN_LEAD = 4, 0.1, 1.3
 SHOWN = 0.5
@@ -134,7 +135,7 @@ class _SourceNames:
             asked = contexts[code].expander.asked = set()
             return list(name_readings(table, contexts[code])), asked
 
-        around = {word: min(count, MOST_COUNTED) for word, count in near.items() if count}
+        around = {word: COUNTED[bisect_right(COUNTED, count) - 1] for word, count in near.items() if count}
         read_with = (
             self.names_digest,
             [each.code for each in self.present],

@@ -65,11 +65,14 @@ _REPLACED = (
 _BY = r"\s+(?:by|durch|par|da|dal(?:la)?|por|door)\s+(.{3,90}?)(?:[.;,()\n]|$)"
 _SAYS_SO = re.compile(rf"{_SELF}[^.\n]{{0,40}}?\b{_REPLACED}\b", re.IGNORECASE)
 _STAMP = re.compile(
-    r"(?:^|\n|[\[(*!:-])\s*(?:status\s*[:=]\s*)?(?:superseded|obsolete|withdrawn|outdated|no longer valid|do not use|"
-    r"replaced by|überholt|veraltet|ungültig|ersetzt durch|außer kraft|périmée?|obsolète|abrogée?|remplacée? par|"
-    r"superat[oa]|obsolet[oa]|sostituit[oa] da|abrogat[oa]|derogad[oa]|vervallen|verouderd)\b",
+    r"(?:^|\n|[\[(*!:-])\s*(?:status\s*[:=]\s*)?(?:(?:replaced by|ersetzt durch|remplacée? par|sostituit[oa] da)\b|"
+    r"(?:superseded|obsolete|withdrawn|outdated|no longer valid|do not use|überholt|veraltet|ungültig|außer kraft|"
+    r"périmée?|obsolète|abrogée?|superat[oa]|obsolet[oa]|abrogat[oa]|derogad[oa]|vervallen|verouderd)\b"
+    r"(?=\s*(?:$|[\n\])*!:.,;–—-]|(?:by|on|since|as of|from|see|any ?more|this|durch|am|ab|seit|siehe|par|le|depuis|voir|"
+    r"dal?|il|dalla|vedi|por|desde|el|door|per|sinds|zie)\b)))",
     re.IGNORECASE,
 )
+"""What stands by itself at the beginning of a line. *Withdrawn ones do not count* speaks of something else."""
 _BY_OTHER = re.compile(rf"\b{_REPLACED}{_BY}", re.IGNORECASE)
 _REPLACES = re.compile(
     r"\b(?:replaces?|supersedes?|replacing|superseding|takes? the place of|ersetzt|ersetzen|löst|lösen|remplace(?:nt)?|"
