@@ -111,7 +111,7 @@ FILLERS = frozenset(
     buy buys bought purchase purchases purchased sell sells sold lead leads led support supports supported supporting
     anything ever
     earn earns earned employ employs employed assigned sing sings sang sung give gives gave
-    about still already came bring brings brought last lasts lasted concern concerns concerning
+    about still already shared came bring brings brought last lasts lasted concern concerns concerning
     """.split()  # noqa: SIM905 - a list of words is read best as words
 )  # fmt: skip
 """Asking verbs, articles, and light verbs that only say that one thing stands in relation to another."""
