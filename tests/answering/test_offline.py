@@ -345,7 +345,7 @@ def rental(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
     with sqlite3.connect(folder / "yard.db") as connection:
         connection.executescript(
             """CREATE TABLE depots (depot_id INTEGER PRIMARY KEY, name TEXT, city TEXT, phone TEXT, opened_on TEXT);
-            CREATE TABLE accounts (account_id INTEGER PRIMARY KEY, name TEXT, city TEXT, country TEXT);
+            CREATE TABLE accounts (account_id INTEGER PRIMARY KEY, name TEXT, city TEXT, country TEXT, signed_up TEXT);
             CREATE TABLE job_states (state_code TEXT PRIMARY KEY, meaning TEXT);
             CREATE TABLE jobs (job_id INTEGER PRIMARY KEY, depot_id INTEGER REFERENCES depots, state_code TEXT
                 REFERENCES job_states, minutes INTEGER, total_cents INTEGER);
@@ -357,9 +357,15 @@ def rental(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
         fill = connection.executemany
         fill("INSERT INTO depots VALUES (?, ?, ?, ?, ?)", DEPOTS)
         fill(
-            "INSERT INTO accounts VALUES (?, ?, ?, ?)",
+            "INSERT INTO accounts VALUES (?, ?, ?, ?, ?)",
             [
-                (n, f"{('Fjord', 'Stein', 'Birk')[n % 3]}bygg {n:03}", cities[n % 4], ("NO", "DE")[n % 2])
+                (
+                    n,
+                    f"{('Fjord', 'Stein', 'Birk')[n % 3]}bygg {n:03}",
+                    cities[n % 4],
+                    ("NO", "DE")[n % 2],
+                    f"{2023 + n % 2}-05-11",
+                )
                 for n in range(1, 81)
             ],
         )
@@ -405,6 +411,17 @@ def test_a_word_of_computing_before_a_measure_computes_whatever_is_called_so(ren
 
 def test_a_unit_may_name_the_column_that_is_compared(rental: Asking):
     assert rental.rows("How many jobs took longer than 300 minutes?") == [(sum(job[3] > 300 for job in JOBS),)]
+
+
+def test_a_number_is_compared_in_the_unit_of_its_column(rental: Asking):
+    assert rental.rows("How many jobs have a total over 250 euros?") == [(sum(job[4] > 25_000 for job in JOBS),)]
+    assert rental.rows("How many jobs took longer than 2 hours?") == [(sum(job[3] > 120 for job in JOBS),)]
+    assert "not in the unit" in rental.reason("How many invoices have an amount over 250 dollars?")
+
+
+def test_a_verb_after_what_is_counted_says_when_it_was_done(rental: Asking):
+    assert rental.rows("How many depots opened in 2014?") == [(1,)]
+    assert rental.rows("How many accounts signed up in 2023?") == [(40,)]
 
 
 def test_a_word_before_a_value_names_the_column_that_holds_it(rental: Asking):

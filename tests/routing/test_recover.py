@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from view_company import objects
 
 from coset.errors import UserError
+from coset.routing.objects.knowledge import Section
 from coset.routing.search.recover import holding, recover, search
 from coset.routing.views.budgets import cost
 
@@ -93,6 +96,14 @@ def test_nothing_found_is_said(known):
     assert "NOTHING FOUND" in search(known, "zebra").text
     with pytest.raises(UserError, match="nothing to search for"):
         search(known, " ?! ")
+
+
+def test_a_file_name_finds_the_document_in_force_or_not(known, monkeypatch: pytest.MonkeyPatch):
+    old = Section("rules/policy_2021.md#1", "rules/policy_2021.md", "", ("Policy 2021",), "Ten hours.", "superseded")
+    monkeypatch.setattr(known, "knowledge", replace(known.knowledge, sections=(old,)))
+    found = search(known, "policy_2021.md").text
+    assert "[rules/policy_2021.md#1] (superseded)" in found and "> Ten hours." in found
+    assert "Ten hours" not in search(known, "segment").text
 
 
 def test_words_are_data_and_never_sql(known):

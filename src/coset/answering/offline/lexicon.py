@@ -144,6 +144,21 @@ UNIT_WORDS = frozenset(
     liters""".split()  # noqa: SIM905
 )
 """Words at the end of a column's name that say its unit, and that nobody repeats in a question."""
+SIZES: dict[str, tuple[str, float]] = {
+    **dict.fromkeys(("eur", "euro", "euros", "€"), ("euro", 1.0)),
+    **dict.fromkeys(("usd", "dollar", "dollars", "$"), ("dollar", 1.0)),
+    **dict.fromkeys(("gbp", "£"), ("pound sterling", 1.0)),
+    **dict.fromkeys(("sec", "secs", "second", "seconds", "s"), ("time", 1.0)),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), ("time", 60.0)),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), ("time", 3_600.0)),
+    **dict.fromkeys(("g", "gram", "grams"), ("weight", 0.001)),
+    **dict.fromkeys(("kg", "kilogram", "kilograms"), ("weight", 1.0)),
+    **dict.fromkeys(("mm",), ("length", 0.001)), **dict.fromkeys(("cm",), ("length", 0.01)),
+    **dict.fromkeys(("m", "metre", "meter", "metres", "meters"), ("length", 1.0)), "km": ("length", 1_000.0),
+}  # fmt: skip
+"""What a unit measures, and how much of it."""
+CENTS = frozenset(("cent", "cents", "pence"))
+MONEY = frozenset(("euro", "dollar", "pound sterling"))
 QUANTITIES = frozenset((("units",), ("unit",), ("pieces",), ("copies",)))
 """Words for how much of a thing was sold, held or used, whatever else their stems name."""
 QUANTITY_WORDS = frozenset(("quantity", "qty", "units", "unit", "pieces", "count", "sold", "number", "num"))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from coset.answering.offline.catalogue import Known, Named, is_number, name_words
 from coset.answering.offline.compile import holds_numbers, holds_years
-from coset.answering.offline.lexicon import AMOUNTS, CODE_WORDS, DATE_WORDS
+from coset.answering.offline.lexicon import AMOUNTS, CENTS, CODE_WORDS, DATE_WORDS, MONEY, SIZES
 from coset.answering.offline.parse_conditions import Link, Restriction, Slots
 from coset.answering.offline.plan import AnyOf, Comparison, Condition, Filter, Linked, NotSure, Output, Plan
 from coset.answering.offline.tokenize import Chunk
@@ -232,6 +232,20 @@ def is_date(column: ColumnFacts) -> bool:
     return any(cleaning.type in ("DATE", "TIMESTAMP") for cleaning in column.cleaning)
 
 
+def in_unit_of(column: ColumnFacts, asked: Chunk) -> float:
+    """A number in the unit of the column that it is compared with: 500 euros are 50,000 of a price in cents."""
+    number, last = asked.number or 0.0, name_words(column.name)[-1]
+    kind, size = SIZES.get(asked.unit, ("", 1.0))
+    if kind in MONEY and last in CENTS:
+        return number * 100
+    own, of = SIZES.get(last, ("", 1.0))
+    if not kind or not own or last == asked.unit:
+        return number
+    if kind != own:
+        raise NotSure(f"'{asked.text}' is not in the unit of {column.name}")
+    return number * size / of
+
+
 Placed = tuple[Restriction, Condition]
 TEXT_LENGTH = 30.0
 """A column of texts longer than this on average is prose, in which a code may stand."""
@@ -273,7 +287,9 @@ class Conditions(Names):
             if restriction.column is None:
                 raise NotSure(f"it is not clear what '{first.text}' says")
             column = self._number_column(restriction.column, table)
-            numbers = tuple(value.number if value.number is not None else value.text for value in restriction.values)
+            numbers = tuple(
+                in_unit_of(column, value) if value.number is not None else value.text for value in restriction.values
+            )
             stored = all(any(v.column == column.reference for v in value.values) for value in restriction.values)
             if not (holds_numbers(column) if restriction.comparison != "=" else is_number(column) or stored):
                 raise NotSure(f"'{column.name}' holds no numbers to compare")

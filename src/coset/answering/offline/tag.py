@@ -161,7 +161,9 @@ class _Reader(Words):
         for phrase in self.phrases.get(place, ()):
             if phrase.quantity is not None:
                 held = tuple(self.values.get((phrase.first, phrase.last), ()))
-                told = [Chunk("number", phrase.text, number=phrase.quantity.value, values=held)]
+                told = [
+                    Chunk("number", phrase.text, number=phrase.quantity.value, unit=phrase.quantity.unit, values=held)
+                ]
                 if unit := self._unit(phrase):
                     told.append(Chunk("column", self.words[phrase.last - 1].text, named=unit))
                 return phrase.last - place, told
@@ -282,6 +284,16 @@ class _Reader(Words):
         called so."""
         return any(named.quality >= MEASURED for named in self.known.named("column", self.normal[place : place + 1]))
 
+    def _is_done_to_rows(self, place: int, length: int) -> bool:
+        """`How many customers signed up in 2023`, by a column `signed_up`: it is not counted."""
+        words = self.normal[place : place + length]
+        if not any(each.is_operator("count") for each in self.found):
+            return False
+        if length > 1 and words[1].endswith("ed") and self.known.named("table", words[:1]):
+            return True
+        before = self.found[-1]
+        return words[0].endswith("ed") and before.kind == "table" and self._before_date(place)
+
     def _before_code(self, place: int) -> bool:
         """Whether a code follows that no column holds: it will be looked for in a text."""
         after = self.phrases.get(place + 1, ())
@@ -300,6 +312,8 @@ class _Reader(Words):
         if held and capital:
             return Chunk("value", text, values=held)
         columns, tables = self._columns(words), self.known.named("table", words)
+        if columns and self._is_done_to_rows(place, length):
+            return None if self.known.named("table", words[:1]) else Chunk("hint", text, named=columns)
         by_stem = length == 1 and (columns or tables) and all(each.how == "stem" for each in (*columns, *tables))
         if by_stem and self._is_verb(place):
             return Chunk("hint", text, named=columns, tables=tables, optional=words[0] in FILLERS)

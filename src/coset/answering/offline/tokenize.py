@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coset.answering.offline.catalogue import Known, Named
-from coset.answering.offline.lexicon import ADJECTIVES, LESS, PAST, SEXES, Operator
+from coset.answering.offline.lexicon import ADJECTIVES, LESS, PAST, SEXES, SIZES, Operator
 from coset.answering.offline.plan import NotSure
 from coset.readings.words import singular
 from coset.routing.anchors.dates import DateRange
@@ -39,6 +39,8 @@ class Chunk:
     named: tuple[Named, ...] = ()
     values: tuple[StoredValue, ...] = ()
     number: float | None = None
+    unit: str = ""
+    """The unit of a number, where the question says one."""
     dates: DateRange | None = None
     quoted: bool = False
     code: bool = False
@@ -163,11 +165,16 @@ class Words:
         return same or held
 
     def _unit(self, phrase: Phrase) -> tuple[Named, ...]:
-        """The columns that the unit of a number names: `300 minutes`."""
+        """The columns that the unit of a number names: `300 minutes`, or `2 hours` where there are minutes."""
         if phrase.last - phrase.first < 2:
             return ()
-        found = self.known.named("column", (self.normal[phrase.last - 1],))
-        return tuple(named for named in found if named.quality >= 0.95)
+        said = self.normal[phrase.last - 1]
+        kind, _ = SIZES.get(said, ("", 0.0))
+        like = (each for each in SIZES if len(each) > 3 and SIZES[each][0] == kind)
+        for unit in (said, *like):
+            if found := tuple(n for n in self.known.named("column", (unit,)) if n.quality >= 0.95):
+                return found
+        return ()
 
     def _labelled(self, words: tuple[str, ...]) -> tuple[StoredValue, ...]:
         """The codes that stand for these words."""

@@ -298,7 +298,10 @@ def search(objects: StateObjects, words: str, budget: int = RECOVERED) -> Recove
             ("CODES", _found_codes(state, wanted, hidden, known)),
             ("DOCUMENTS", _found_documents(state, wanted, hidden)),
         ]
-    if not whole and not partial and not any(lines for _, lines in sections[1:]):
+    named = [_section(each) for each in sections_of(objects, words)]
+    if named:  # A file name that is said means the file, in force or not.
+        sections = [*named, *sections]
+    elif not whole and not partial and not any(lines for _, lines in sections[1:]):
         sections = [("NOTHING FOUND", ["no name, reading, kept value, code or document holds any of these words"])]
     elif clear:
         told = recover(objects, clear, max(LEAST_BUDGET, budget // 2))
