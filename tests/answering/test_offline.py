@@ -265,7 +265,7 @@ def test_every_answer_says_how_it_was_read_and_was_checked(ask: Asking):
     assert found.shape.form == "value"
     assert {"shape", "join loss"} & {check.name for check in found.checks}
     assert not any(check.outcome in ("failed", "doubt") for check in found.checks)
-    assert found.steps[0] == "take the rows of league/players"
+    assert found.steps[0] == "take the rows of league.players"
     assert any("city" in step and "Basel" in step for step in found.steps)
     assert 0.9 < found.confidence < 1.0
 
