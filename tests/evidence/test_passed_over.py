@@ -136,12 +136,12 @@ def test_a_table_that_cannot_be_compared_costs_only_its_own_copies_and_code_list
 
     def read(self, table, name):
         if table.reference.table == "orders_old":
-            raise duckdb.ConversionException("no such day")
+            raise duckdb.ConversionException("invalid date")
         return real_read(self, table, name)
 
     def parts_of(connection, table):
         if table.reference.table == "orders":
-            raise duckdb.ConversionException("no such code")
+            raise duckdb.ConversionException("missing value")
         return real_parts(connection, table)
 
     with monkeypatch.context() as patched:
@@ -149,8 +149,8 @@ def test_a_table_that_cannot_be_compared_costs_only_its_own_copies_and_code_list
         patched.setattr(code_lists, "parts_of", parts_of)
         summary = run(folder)
     assert summary.problems == (
-        ("shop/orders_old", "ConversionException: no such day"),
-        ("shop/orders", "ConversionException: no such code"),
+        ("shop/orders_old", "ConversionException: invalid date"),
+        ("shop/orders", "ConversionException: missing value"),
     )
     assert copies_of(folder) == {"shop/orders_bak": "shop/orders"}
     assert run(folder).problems == (), "what was passed over is tried again"

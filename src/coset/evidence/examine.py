@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 
+from coset.engine_messages import in_words
 from coset.environment.families import Unit
 from coset.environment.source import Column, Source, SourceSettings, Table
 from coset.environment.sources import open_source
@@ -96,7 +97,7 @@ def examine_each(task: Examination) -> Iterator[Examined]:
                     evidence = with_problem(task, table, task.settings.redact(str(error)))
                     down = _why_down(task, source) if isinstance(error, SourceUnreachable) else None
                 except Exception as error:
-                    text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+                    text = f"{type(error).__name__}: {in_words(error)}"
                     evidence = with_problem(task, table, task.settings.redact(text))
                 evidences.append(_timed(evidence, time.perf_counter() - started))
             facts, problems = _join_facts(connection, task.join_facts, joinable)
@@ -238,7 +239,7 @@ def _join_facts(
             return dict(zip(tables, join_facts(cursor, list(tables.values())), strict=True)), {}
     except duckdb.Error as error:
         if len(tables) == 1:
-            return {}, dict.fromkeys(tables, str(error).splitlines()[0])
+            return {}, dict.fromkeys(tables, in_words(error))
     facts: dict[int, Any] = {}
     problems: dict[int, str] = {}
     for number, table in tables.items():

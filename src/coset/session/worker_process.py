@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from coset.engine_messages import CONVERSIONS, HIDDEN, without_values
 from coset.errors import CosetError, LimitReached, UserError
 from coset.session.worker import decode, encode
 
@@ -84,24 +85,6 @@ MISTAKES = {
     "BinderException", "CatalogException", "ConversionException", "InvalidInputException", "InvalidTypeException",
     "OutOfRangeException", "ParserException", "SyntaxException", "TypeMismatchException", "NotImplementedException",
 }  # fmt: skip
-
-CONVERSIONS = {"ConversionException", "InvalidInputException", "OutOfRangeException", "TypeMismatchException"}
-"""Errors in which DuckDB quotes what it was about to convert."""
-HIDDEN = "[...]"
-_WORDS = """
-    a according addition and argument as at backslash bad base64 be because bigint bit blob bool boolean bracket
-    byte can cannot cast casting char character class closing column conversion convert could date day dd decimal
-    decode destination did digit division does double encountered enum error escape exceeds expected expression
-    extract failed field float for format found from function group hex hour hugeint in input int int128 int16
-    int32 int64 int8 integer interval into invalid is it json length list malformed map match mean minute missing
-    mm month multiple multiplication must name near negative not null number of operator or out overflow parse
-    path perl position range real recognized regular repetition required requires scale second smallint source
-    specifier string struct subtraction t than that the time timestamp tinyint to too trailing type ubigint
-    uhugeint uint16 uint32 uint64 uint8 uinteger unexpected unhandled union unmatched use using usmallint utinyint
-    uuid value varchar when while width with without year yyyy zero
-"""
-MESSAGE_WORDS = frozenset(_WORDS.split())
-"""The words of DuckDB's own messages about conversions."""
 
 
 @dataclass(frozen=True)
@@ -278,14 +261,8 @@ def _in_plain_words(kind: str, message: str, statement: str) -> CosetError:
 
 
 def _without_values(kind: str, text: str, statement: str) -> str:
-    """A message is no place for values of the data: of an error that quotes what it was about to convert, only words
-    that DuckDB uses, or that stand in the statement itself, are told."""
+    """Of an error that tells what it was about to convert, only what DuckDB or the statement itself says."""
     if kind not in CONVERSIONS:
         return text
-    known = MESSAGE_WORDS | set(re.findall(r"\w+", statement.lower()))
-    told = [
-        word if all(part in known for part in re.findall(r"\w+", word.lower())) else HIDDEN for word in text.split()
-    ]
-    shortened = [word for place, word in enumerate(told) if word != HIDDEN or told[place - 1 : place] != [HIDDEN]]
-    hint = "" if HIDDEN not in shortened else "; values are not told here, try_cast gives NULL for what does not fit"
-    return f"{' '.join(shortened).rstrip('.')}{hint}"
+    told = without_values(text, statement, kind).rstrip(".")
+    return f"{told}; values are not told here, try_cast gives NULL for what does not fit" if HIDDEN in told else told

@@ -20,6 +20,7 @@ from typing import Any
 
 import duckdb
 
+from coset.engine_messages import in_words
 from coset.environment.catalogue import Catalogue
 from coset.environment.configuration import Environment
 from coset.environment.corrections import parse_corrections
@@ -546,7 +547,7 @@ def _examined(task: Examination, answer: list[Examined] | BaseException) -> list
     """What a task gave; when it failed as a whole, every unit with that problem."""
     if not isinstance(answer, BaseException):
         return answer
-    text = task.settings.redact(f"{type(answer).__name__}: {answer}")
+    text = task.settings.redact(f"{type(answer).__name__}: {in_words(answer)}")
     return [Examined(with_problem(task, unit.table, text)) for unit in task.units]
 
 
@@ -608,9 +609,10 @@ def _right_table(relation: Relation) -> str:
 
 
 def _told(error: Exception) -> str:
-    """An error as one line: a sentence of ours as it stands, any other with its kind."""
-    text = str(error).splitlines()[0] if str(error) else ""
-    return text if isinstance(error, CosetError) else f"{type(error).__name__}: {text}"
+    """An error as one line: a sentence of ours as it stands, any other with its kind and without values."""
+    if isinstance(error, CosetError):
+        return str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {in_words(error)}"
 
 
 def _silent(done: int, total: int, name: str) -> None:

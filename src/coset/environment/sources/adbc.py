@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from coset.engine_messages import names_in, without_values
 from coset.environment.scan import EVERYTHING, Condition, Operation, Scan
 from coset.environment.source import Column, Source, SourceSettings, Table, unique_names
 from coset.environment.sources.any_sql.dialects import ALL, Engine, engine_named
@@ -281,7 +282,9 @@ class ADBC(Source):
         if table is not None and _LATE.search(words):
             return self._late(table)
         what = f"table '{table.qualified_name}'" if table else "the list of tables"
-        return SourceUnreachable(self.settings.name, f"the engine refused to read {what}: {words}")
+        return SourceUnreachable(
+            self.settings.name, f"the engine refused to read {what}: {without_values(words, names_in(table))}"
+        )
 
     def _late(self, table: Table) -> LimitReached:
         return LimitReached(

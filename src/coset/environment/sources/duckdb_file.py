@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import duckdb
 
+from coset.engine_messages import names_in, without_values
 from coset.environment.confined_duckdb import open_database
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan, scan_to_sql
 from coset.environment.source import (
@@ -233,7 +234,8 @@ class DuckDBFile(Source):
         for part, reason in _REASONS:
             if part in message:
                 return self._unreachable(reason)
-        return self._unreachable(f"cannot be read ({_first_sentence(message)})")
+        told = without_values(_first_sentence(message), names_in(table), type(error).__name__)
+        return self._unreachable(f"cannot be read ({told})")
 
 
 _REASONS = (

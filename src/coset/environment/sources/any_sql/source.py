@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from coset.engine_messages import names_in, without_values
 from coset.environment.scan import EVERYTHING, Condition, Operation, Scan
 from coset.environment.source import Source, SourceSettings, Table, WrittenQuery
 from coset.environment.sources.any_sql.dialects import ALL, Engine, engine_named
@@ -405,7 +406,9 @@ class AnySQL(Source):
         if isinstance(error, DBAPIError) and error.connection_invalidated:
             return SourceUnreachable(self.settings.name, f"the connection was lost while {what} was read")
         if isinstance(error, SQLAlchemyError) or _is_of_driver(error):
-            return SourceUnreachable(self.settings.name, f"the engine refused to read {what}: {words}")
+            return SourceUnreachable(
+                self.settings.name, f"the engine refused to read {what}: {without_values(words, names_in(table))}"
+            )
         return error
 
     def _unreachable(self, error: Exception) -> CosetError:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import duckdb
 
+from coset.engine_messages import without_values
 from coset.environment.source import EMPTY, Column, unique_names
 from coset.environment.sources.files.layout import (
     Option,
@@ -278,4 +279,4 @@ def csv_refusal(message: str) -> Unreadable:
         return BadQuotes(f"{where} has a quoted value that does not end properly")
     if "invalid state" in message:
         return MixedLineEnds("its lines end in different ways, or its quotes do not match")
-    return Unreadable(" ".join(message.split("\n", 1)[0].split())[:200])
+    return Unreadable(without_values(" ".join(message.split("\n", 1)[0].split()))[:200])

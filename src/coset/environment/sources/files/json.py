@@ -19,6 +19,7 @@ from typing import Any
 
 import duckdb
 
+from coset.engine_messages import without_values
 from coset.environment.source import Column, unique_names
 from coset.environment.sources.files.layout import (
     Option,
@@ -250,7 +251,7 @@ def json_refusal(message: str) -> Unreadable:
         return Unreadable(f"has an object with the key '{duplicate[1][:100]}' twice")
     if malformed := re.search(r"Malformed JSON in file .*?, at byte \d+ in (.*?): (.*)", first):
         return Unreadable(f"is not valid JSON ({malformed[2].rstrip('. ')} near {malformed[1].split('/')[0]})")
-    return Unreadable(first[:200])
+    return Unreadable(without_values(first)[:200])
 
 
 class NotUtf8Json(Unreadable):

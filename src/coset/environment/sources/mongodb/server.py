@@ -25,6 +25,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from coset.engine_messages import without_values
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan
 from coset.environment.source import Column, Source, SourceSettings, Table, unique_names
 from coset.environment.sources.arrow_rows import check_cells
@@ -249,7 +250,8 @@ class MongoDB(Source):
 
     def _short(self, error: Exception) -> str:
         text = str(error).partition(", full error:")[0].rpartition(":: caused by :: ")[2]
-        return self.settings.redact(text.splitlines()[0][:300] if text else type(error).__name__)
+        told = without_values(text.splitlines()[0], self.settings.location) if text.strip() else type(error).__name__
+        return self.settings.redact(told[:300])
 
     # --- listing
 

@@ -26,6 +26,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
+from coset.engine_messages import names_in, without_values
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Scan
 from coset.environment.source import Source, SourceSettings, Table, WrittenQuery
 from coset.environment.sources.mysql.catalog import list_tables, schema_names
@@ -326,7 +327,10 @@ class MySQL(Source):
             )
         if code in LOST or isinstance(error, OSError):
             return SourceUnreachable(self.settings.name, f"the connection was lost while {what} was read")
-        return SourceUnreachable(self.settings.name, f"the server refused to read {what}: {self._message(error)}")
+        return SourceUnreachable(
+            self.settings.name,
+            f"the server refused to read {what}: {without_values(self._message(error), names_in(table))}",
+        )
 
     def _why_unreachable(self, error: Exception) -> str:
         address, code = self._address, error_code(error)

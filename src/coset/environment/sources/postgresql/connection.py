@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
+from coset.engine_messages import without_values
 from coset.environment.source import SourceSettings
 from coset.errors import CosetError, LimitReached, MissingDependency, SourceUnreachable
 
@@ -36,6 +37,8 @@ SESSION = {
     "extra_float_digits": "1",
 }
 
+OF_VALUES = {"21", "22", "23", "38", "39", "P0"}
+"""Classes of errors that quote values of the data: what does not convert, what a function of theirs raised."""
 Translate = Callable[[Exception], CosetError | None]
 """Gives the error to raise for one the driver raised, or None to have it explained in general terms."""
 
@@ -136,6 +139,8 @@ class Connections:
             return SourceUnreachable(name, f"the database user may not read it ({text})")
         if state == "55P03":
             return SourceUnreachable(name, "a table is locked by another session; try again when that has ended")
+        if state[:2] in OF_VALUES:
+            text = without_values(text)
         return SourceUnreachable(name, f"the server answered: {text}")
 
     def message(self, error: Exception) -> str:

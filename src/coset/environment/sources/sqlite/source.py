@@ -23,6 +23,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
+from coset.engine_messages import names_in, without_values
 from coset.environment.scan import EVERY_OPERATION, EVERYTHING, Operation, Scan, family
 from coset.environment.source import Source, SourceSettings, Table, WrittenQuery
 from coset.environment.sources.sqlite.columns import NOT_UTF8
@@ -306,7 +307,7 @@ class SQLiteFile(Source):
                 if prefix == "SQLITE_CANTOPEN" and self._beside("-wal") is not None:
                     reason = "has a -wal file that needs a writable folder; copy both files to one"
                 return self._unreachable(reason)
-        return self._unreachable(f"cannot be read ({message})")
+        return self._unreachable(f"cannot be read ({without_values(message, names_in(table))})")
 
 
 def _fetch(cursor: sqlite3.Cursor, long_columns: list[int], at_once: int) -> list[tuple[Any, ...]]:
