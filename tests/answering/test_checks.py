@@ -581,7 +581,8 @@ def ruled(company: Company, tmp_path_factory: pytest.TempPathFactory):
             "INSERT INTO rules VALUES ('rule 1', 'book#1', 'Orders with rating = 1 are left out of every figure. Amounts are in euro.', 'general', "
             "['shop/orders.rating', 'shop/orders.amount'], 'current'), ('rule 2', 'book#2', 'Orders without an amount are excluded.', 'general', "
             "['shop/orders.amount'], 'superseded'), ('rule 3', 'book#3', 'The currency is only filled since amount is.', "
-            "'general', ['shop/orders.amount'], 'current')",
+            "'general', ['shop/orders.amount'], 'current'), ('rule 4', 'book#4', 'The turnover of an item is its pieces a "
+            "month. Items with quantity = 1 are left out.', 'particular', ['shop/items.quantity'], 'current')",
         )
         execute(
             state,
@@ -610,6 +611,13 @@ def test_a_rule_in_force_whose_column_is_not_looked_at_is_told(ruled: Company):
     assert ruled.one("rules", "SELECT count(*) FROM shop.customers").outcome == "passed"
     # "Only filled" chooses no rows.
     assert ruled.one("rules", "SELECT count(*) FROM shop.orders WHERE rating <> 1").outcome == "passed"
+
+
+def test_a_rule_of_how_a_measure_is_computed_is_told_where_the_question_names_it(ruled: Company):
+    sql = "SELECT count(*) FROM shop.items"
+    assert ruled.one("rules", sql, question="How many items are there?").outcome == "passed"
+    assert ruled.one("rules", sql, question="What is the turnover of items?").outcome == "doubt"
+    assert ruled.one("rules", sql).outcome == "doubt", "nobody knows what was asked"
 
 
 def test_a_code_decoded_with_an_outdated_list_is_told(ruled: Company):

@@ -139,7 +139,9 @@ class QuestionRun:
         self.computed: list[Any] = []
         self.recover = LearnedRecover(environment)
         self.evidence: Evidence | None = None
-        self.verification = Verification(environment, session, self.results, recorder, computed=self.computed)
+        self.verification = Verification(
+            environment, session, self.results, recorder, computed=self.computed, question=question
+        )
 
     async def answer(self, checkpoint: Checkpoint | None = None) -> Answer:
         self.client = await self._client(self.choices.agent)

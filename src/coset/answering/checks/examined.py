@@ -49,6 +49,8 @@ class Proposal:
     """What the last statement gave; it is run when this is None."""
     computed: tuple[Any, ...] = ()
     """Values worked out of results by the calculator."""
+    question: str = ""
+    """What was asked, where it is known."""
 
 
 @dataclass(frozen=True)

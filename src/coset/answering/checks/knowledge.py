@@ -14,6 +14,8 @@ from sqlglot import exp
 
 from coset.answering.checks.examined import CheckResult, Examined
 from coset.answering.checks.statement import Statement, columns_read
+from coset.readings.words import singular
+from coset.routing.anchors.spelling import normalised, stem
 from coset.state import documents
 from coset.state.objects import CodeList
 from coset.state.read_model import ReadModel
@@ -43,6 +45,10 @@ MARKED = {
 }
 """Names and readings of columns that mark rows which a rule for all figures may leave out: the word that the rule says,
 and how such columns are called."""
+MEASURE = re.compile(
+    r"(?:the\s+)([a-z][\w-]+(?:\s[\w-]+)?)\s+of\s+(?:an?|the|each|every)\s+[\w ]{2,30}?\s(?:is|are)\b", re.IGNORECASE
+)
+"""How a sentence begins that says how something is computed of a thing: `The utilisation of a machine is`."""
 MOST_TOLD = 3
 CODE_LISTS = "code lists"
 
@@ -85,6 +91,8 @@ def check_rules(examined: Examined) -> CheckResult:
     references: list[str] = [column for column, _ in marks]
     for row in rows:
         columns = {each for each in row.about if _table_of(each, tables) and _chooses_by(each, row.text)}
+        if row.scope != "general" and _is_of_another_measure(row.text, examined.proposal.question):
+            continue
         if columns and not columns & used:
             said.append(
                 f'"{" ".join(row.text.split())[:200]}" is about {", ".join(sorted(columns)[:3])}, not used here'
@@ -123,6 +131,15 @@ def _marks_left_out(examined: Examined, statement: Statement) -> list[tuple[str,
                     found.setdefault(place, []).append((column.reference, text))
     used = columns_read(statement)
     return [each for marks in found.values() if not any(column in used for column, _ in marks) for each in marks]
+
+
+def _is_of_another_measure(text: str, question: str) -> bool:
+    """Whether a rule says how a measure is computed (the utilisation of a machine) that the question does not name."""
+    defined = MEASURE.match(" ".join(text.split()))
+    if defined is None or not question:
+        return False
+    asked = {stem(singular(word)) for word in normalised(question).split()}
+    return not asked & {stem(singular(word)) for word in normalised(defined[1]).split()}
 
 
 def _leaves_out(sentence: str) -> bool:

@@ -232,6 +232,7 @@ class Verification:
     found: tuple[CheckResult, ...] = ()
     computed: Sequence[Any] = ()
     """What the calculator gave so far."""
+    question: str = ""
     _looked_at: tuple[str, tuple[str, ...]] | None = None
     _remarked: set[str] = field(default_factory=set)
     _told: set[str] = field(default_factory=set)
@@ -273,7 +274,7 @@ class Verification:
 
     def remarks(self, named: NamedResult) -> list[CheckResult]:
         """What may be wrong with a result that has just come, where that is cheap to say and was not said before."""
-        checked = Checked(value=None, sql=(named.whole,), result=named.result)
+        checked = Checked(value=None, sql=(named.whole,), result=named.result, question=self.question)
         try:
             with EvidenceState.read(self.environment.state_folder) as state:
                 found = run_checks(checked, self.session, state, only=CHEAP, most_rows=SMALL)
@@ -302,6 +303,7 @@ class Verification:
             shape=_pinned(self.shape),
             result=final.result if final else None,
             computed=tuple(self.computed),
+            question=self.question,
         )
         try:
             with EvidenceState.read(self.environment.state_folder) as state:

@@ -275,7 +275,7 @@ def _answer(
         )
     shape = _shape(plan, result)
     value = _answer_value(result, shape)
-    checks = run_checks(Proposal(value, (sql,), shape, result), session, state)
+    checks = run_checks(Proposal(value, (sql,), shape, result, question=question), session, state)
     if doubt := _doubt(plan, checks, result):
         return Declined(question, doubt, view, sql, checks)
     rows = tuple(result.rows())
