@@ -290,3 +290,21 @@ def test_the_dictionary_of_a_system_says_which_domain_decodes_a_column(tmp_path)
     wanted = {"db/main/drivers.q1": "'107'", "db/main/cars.q1": "'114'", "db/main/orders.q2": "'121'"}
     assert found.keys() == wanted.keys()
     assert all(number in found[column] for column, number in wanted.items())
+
+
+def test_codes_of_a_small_table_that_hardly_repeat_are_decoded(tmp_path):
+    with duckdb.connect(str(tmp_path / "db.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE ref_region AS SELECT 'R' || chr((65 + i)::INTEGER) AS cd, 'the region of ' || i || ' hills' AS txt "
+            "FROM range(26) t(i)"
+        )
+        connection.execute(
+            "CREATE TABLE sites AS SELECT 7000 + i * 3 AS site_no, 'site ' || i || ' street' AS address, "
+            "'R' || chr((65 + i * 5 % 24)::INTEGER) AS region, i * 1.5 AS area, 'x' || i AS note FROM range(40) t(i)"
+        )
+    (tmp_path / "coset.yaml").write_text("sources:\n  db:\n    location: db.duckdb\n", encoding="utf-8")
+    environment = load_environment(tmp_path / "coset.yaml")
+    comprehend(environment, stages=EVIDENCE)
+    with EvidenceState.open(environment.state_folder) as state:
+        found = [(each.column, each.list) for each in state.code_lists() if each.status == "current"]
+    assert found == [("db/main/sites.region", "db/main/ref_region")]

@@ -247,3 +247,26 @@ def test_what_was_proposed_is_kept_apart_from_what_is_believed(tmp_path: Path):
     with EvidenceState.open(environment.state_folder) as state:
         assert state.count("proposed_joins") == proposed
         assert state.rows("SELECT id, confidence FROM relations ORDER BY id") == first
+
+
+def test_two_letters_and_zeros_before_a_number_say_of_what_kind_it_is():
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE claims AS SELECT i AS id, printf('CM%05d', i) AS nr FROM range(1, 801) t(i)")
+    connection.execute("CREATE TABLE defects AS SELECT i AS id, printf('NC%05d', i) AS nr FROM range(1, 901) t(i)")
+    connection.execute(
+        "CREATE TABLE steps AS SELECT 5000 + i AS step, printf('CM%05d', 1 + i * 7 % 700) AS origin FROM range(240) t(i)"
+    )
+    tables = []
+    for name, rows in (("claims", 800), ("defects", 900), ("steps", 240)):
+        described = connection.execute(f"DESCRIBE {name}").fetchall()
+        columns = tuple(Column(row[0], row[1], row[0], row[1]) for row in described)
+        tables.append(JoinableTable(Reference("db", None, name), name, columns, rows))
+    profiles = {
+        f"db/{column}": np.array([0.95, 0.05]) for column in ("claims.nr", "defects.nr", "steps.origin", "steps.step")
+    }
+    memory = empty_memory()
+    remember(memory, connection, tables)
+    relate(memory, connection, tables)
+    found = believe(memory, connection, tables, Background(Profiles(ATTRIBUTES, profiles)))
+    origin = [str(each.right[0]) for each in found if str(each.left[0]) == "db/steps.origin"]
+    assert origin == ["db/claims.nr"]

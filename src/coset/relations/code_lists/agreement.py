@@ -146,7 +146,7 @@ def _in_english(found: tuple[str, ...]) -> tuple[str, ...]:
 def _spelled(text: str, table: tuple[str, ...], own: tuple[str, ...]) -> float:
     """Whether a text is put together of the beginnings or letters of words in their order, all of it and at least one
     of the column's own words: less where some of these are left out."""
-    if len(text) < SHORTEST_SPELLED or not own:
+    if len(text) < SHORTEST_SPELLED or not own or vocabulary().is_word(text):
         return 0.0
     reached = {0: 0}
     for place, word in enumerate((*table, *own)):
@@ -213,7 +213,7 @@ def domain_agreement(column: CodeColumn, part: ListPart) -> float:
             continue
         starts = {word[0] for word in words(target)}
         for name in {bare, whole}:
-            ends = len(words(target)) == 1 and plain.endswith(name)
+            ends = len(words(target)) == 1 and (plain.endswith(name) or plain[:-1].endswith(name))
             if len(name) < 2 or not (name[0] in starts or ends):
                 continue  # Letters here and there in a long name say nothing.
             own = _common(plain, name) / len(name)

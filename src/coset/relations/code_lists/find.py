@@ -23,7 +23,7 @@ LEAST_HELD, LEAST_NAME, CALLED = 0.8, 0.6, 0.8
 LONG_LIST, FEW_USED = 100, 0.02
 """Of a list that is longer, hardly any code is used: it lists things, which are joined by their key."""
 ALL_HELD, LEAST_USED = 0.99, 0.3
-CHANCE_BITS, CLEAR_BITS, LEAST_LISTS, MOST_ROOM = 4.0, 4.0, 8, 4_000.0
+CHANCE_BITS, CLEAR_BITS, LEAST_LISTS, MOST_ROOM, LONGEST_NUMBER = 4.0, 4.0, 8, 4_000.0, 15
 NAMED_ALIKE = 0.2
 SAME_CODES, LEAST_SAME = 0.7, 3
 STILL_HELD = 0.2
@@ -121,11 +121,13 @@ class _Rarity:
         """How unlikely it is that the list has these by chance: by the other lists that have them, and by how full of
         codes of their kind it is."""
         full = Counter(map(_shape, part.codes))
-        return sum(self._bits(value, full) for value in values if value in part.codes)
+        numbers = sorted(int(code) for code in part.codes if code.isdigit() and len(code) <= LONGEST_NUMBER)
+        density = len(numbers) / (numbers[-1] - numbers[0] + 1) if numbers else 1.0
+        return sum(self._bits(value, full, density) for value in values if value in part.codes)
 
-    def _bits(self, value: str, full: Mapping[str, int]) -> float:
-        if value.isdigit():
-            return 0.25 if len(value) < 3 else 2.0  # Counts and sizes are near to each other.
+    def _bits(self, value: str, full: Mapping[str, int], density: float) -> float:
+        if value.isdigit():  # Counts and sizes are near to each other.
+            return min(0.25 if len(value) < 3 else 1.0, -math.log2(density))
         others = (self.holding[value] - 0.5) / max(self.lists, LEAST_LISTS)
         room = full[_shape(value)] / min(26.0 ** min(4, len(value)), MOST_ROOM)
         return -math.log2(min(1.0, max(others, room)))

@@ -6,7 +6,7 @@ In: the environment, its state, and tables that can be read. Out: the state's `c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from coset.relations.copies.stage import (
     standing_of,
     texts_in_force,
 )
+from coset.relations.joins.column_values import access
 from coset.relations.joins.judging import GROUPS
 from coset.relations.joins.names import stem
 from coset.state.evidence_state import corrections_in_force
@@ -45,6 +46,7 @@ SURE_JOIN = 0.6
 SURELY_MEASURED = 0.6
 MOST_VALUES = 300
 """A column of more distinct values is decoded by a join, not by a list."""
+REPEATED = 0.9
 PLACES_READ = 2_000
 """So many places inside nested columns are looked at, of those whose examples stand in a list."""
 
@@ -85,6 +87,11 @@ def find_and_store_code_lists(
         if holder is not None and not holder.members:
             with passing_over(path.table_reference):
                 columns += _code_place(connection, opened(holder), path, readings)
+    known_columns = {column.reference for column in columns}
+    for row in _columns_with_codes(state, copies, parts, known_columns):
+        if row.table_reference in by_reference:
+            with passing_over(row.table_reference):
+                columns += _code_column(connection, opened(by_reference[row.table_reference]), row, readings)
     texts = texts_in_force(state)
     names = {(str(part.table.reference), part.table.reference.table or "") for part in parts}
     retired = {*standing.retired, *spoken_of(texts, sorted(names), lists=True).retired}
@@ -140,20 +147,56 @@ def _places_with_codes(state: EvidenceState, copies: set[str], parts: Sequence[L
     ][:PLACES_READ]
 
 
+def _columns_with_codes(
+    state: EvidenceState, copies: set[str], parts: Sequence[ListPart], known: Collection[str]
+) -> list[ColumnRow]:
+    """Columns whose values are not all known yet, since they hardly repeat or are more than a hundred, and whose
+    examples all stand in one list."""
+    codes = {part.codes for part in parts}
+    tables = ReadModel(state).tables
+    found = []
+    for row in ReadModel(state).all(ColumnRow):
+        if row.reference in known or row.table_reference in copies or row.personal or not row.examples:
+            continue
+        rows = tables[row.table_reference].rows or 0
+        few = row.distinct_values is not None and 1 < row.distinct_values <= min(MOST_VALUES, REPEATED * rows)
+        held = {plain(each) for each in row.examples}
+        if few and "." not in "".join(row.examples) and any(held <= each for each in codes):
+            found.append(row)
+    return found[:PLACES_READ]
+
+
+def _code_column(
+    connection: duckdb.DuckDBPyConnection, table: JoinableTable, row: ColumnRow, readings: Mapping[str, str]
+) -> Iterator[CodeColumn]:
+    counts = _values_of(connection, table, access(row.name))
+    if 1 < len(counts) <= MOST_VALUES and not table.members:
+        yield CodeColumn(
+            row.reference, table.reference.table or "", row.name, tuple(each.name for each in table.columns),
+            row.table_reference, counts, readings.get(row.reference, ""), readings.get(row.table_reference, ""),
+        )  # fmt: skip
+
+
+def _values_of(connection: duckdb.DuckDBPyConnection, table: JoinableTable, value: str) -> dict[str, int]:
+    """The values of an expression and how many rows have each, one more than a list may have."""
+    rows = connection.execute(
+        f"SELECT trim(CAST(value AS VARCHAR)) AS held, count(*) FROM (SELECT {value} AS value FROM {table.relation}) "
+        f"WHERE value IS NOT NULL GROUP BY held HAVING held <> '' ORDER BY held LIMIT {MOST_VALUES + 1}"
+    ).fetchall()
+    return dict(rows)
+
+
 def _code_place(
     connection: duckdb.DuckDBPyConnection, table: JoinableTable, path: PathRow, readings: Mapping[str, str]
 ) -> Iterator[CodeColumn]:
     """A place inside a nested column with its values, where these are few."""
     value = f"unnest({path.expression})" if path.type.endswith("[]") else path.expression
-    rows = connection.execute(
-        f"SELECT trim(CAST(value AS VARCHAR)) AS held, count(*) FROM (SELECT {value} AS value FROM {table.relation}) "
-        f"WHERE value IS NOT NULL GROUP BY held HAVING held <> '' ORDER BY held LIMIT {MOST_VALUES + 1}"
-    ).fetchall()
-    if 1 < len(rows) <= MOST_VALUES:
+    counts = _values_of(connection, table, value)
+    if 1 < len(counts) <= MOST_VALUES:
         name = _name_of_place(path.reference.removeprefix(f"{path.table_reference}."))
         yield CodeColumn(
             path.reference, table.reference.table or "", name, tuple(each.name for each in table.columns),
-            path.table_reference, dict(rows), readings.get(path.reference, ""), readings.get(path.table_reference, ""),
+            path.table_reference, counts, readings.get(path.reference, ""), readings.get(path.table_reference, ""),
         )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ goes by values and names; `believe` judges the same candidates again when roles 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 
     from coset.environment.corrections import Join as SaidJoin
 
-LEAST_PREFIX = 3
+LEAST_PREFIX, LEAST_PREFIXED, LIKELY_BY_PREFIX = 3, 20, 0.7
+_LETTERS_FIRST = re.compile(r"[a-z]{2,}(?=\W?\d|\W?$)", re.IGNORECASE)
 TABLES_AT_ONCE = 20
 FURTHER_PARENTS = 3
 TESTED_AS = "join 4"
@@ -150,7 +152,7 @@ def judged_candidates(
     sides = []
     for each in candidates:
         left, right = (reference_of(tables, column) for column in (each.left, each.right))
-        same_prefix = _by_prefix(each, prefixes) > 0
+        same_prefix = _by_prefix(each, prefixes)
         table = str(tables[each.right.table].reference)
         sides.append(Sides(str(left), str(right), table, same_prefix))
     return candidates, sides
@@ -247,11 +249,17 @@ def _by_prefix(candidate: Candidate, prefixes: Mapping[int, str]) -> float:
     """Two columns whose every value begins with the same word (CUST-0001 here and there) are of one kind, although the
     numbers behind it prove nothing and the names of the columns may differ."""
     overlap = candidate.overlap
-    prefix = prefixes.get(candidate.left.number, "")
+    if overlap.left.form != "whole" or overlap.right.form != "whole":
+        return 0.0
+    prefix, other = (prefixes.get(each.number, "") for each in (candidate.left, candidate.right))
     letters = sum(letter.isalpha() for letter in prefix)
-    same = letters >= LEAST_PREFIX and prefix == prefixes.get(candidate.right.number)
-    contained = overlap.containment >= 0.9 and overlap.right.uniqueness >= 0.95
-    return SURE_BY_PREFIX if same and contained and overlap.left.form == overlap.right.form == "whole" else 0.0
+    if letters >= LEAST_PREFIX and prefix == other:
+        return SURE_BY_PREFIX if overlap.containment >= 0.9 and overlap.right.uniqueness >= 0.95 else 0.0
+    # Two letters before digits that are filled up with zeros.
+    first, second = _LETTERS_FIRST.match(prefix), _LETTERS_FIRST.match(other)
+    same = first is not None and second is not None and first[0] == second[0]
+    contained = overlap.containment >= 0.97 and overlap.right.uniqueness >= 0.98 and overlap.found >= LEAST_PREFIXED
+    return LIKELY_BY_PREFIX if same and contained and candidate.left.table != candidate.right.table else 0.0
 
 
 def _place(column: JoinColumn) -> tuple[int, str]:

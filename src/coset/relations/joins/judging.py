@@ -173,8 +173,8 @@ class Sides(NamedTuple):
     left: str
     right: str
     right_table: str
-    same_prefix: bool
-    """Whether all values of both columns begin with the same word."""
+    same_prefix: float
+    """How far the two are believed to join because all values of both columns begin with the same letters."""
 
 
 class Judged(NamedTuple):
@@ -263,8 +263,7 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
             believed = max(believed, ADDRESSES + (SAME_ADDRESSES - ADDRESSES) * candidate.overlap.containment)
         if (candidate.left.number, candidate.right.number) in spread:
             believed = max(believed, PROVEN_ASIDE)
-        if side.same_prefix:
-            believed = max(believed, SURE_BY_PREFIX)
+        believed = max(believed, side.same_prefix)
         believed = min(believed, _most(candidate, side, background))
         if background.is_written(side.left, side.right) and candidate.overlap.found:
             believed = max(believed, WRITTEN)
@@ -522,7 +521,7 @@ def _judged(
         telling_keys=float(holds_telling_keys(candidate)),
         own_table=float(refers_to_own_table(candidate)),
         same_serials=float(same_serials(candidate)),
-        prefix=float(side.same_prefix),
+        prefix=float(side.same_prefix >= SURE_BY_PREFIX),
         proposed=_logit(likelihood_of(candidate)) / 6,
         proven=(1 - chance) * telling * candidate.overlap.containment * one.key * other.key,
         proven_agreed=(1 - chance) * telling * candidate.overlap.containment * agree,
