@@ -160,6 +160,7 @@ def test_a_table_and_its_copies_are_no_family():
     assert find_families([table("stg_party"), table("dim_party")]) == []
     assert find_families([table("POLICY"), table("POLICY22"), table("POLICY23")]) == []
     assert find_families([table("f4211"), table("f42119")]) == []
+    assert find_families([table("CASEFL"), table("CASE23"), table("CASE24")]) == []
 
 
 def test_months_stay_a_family_beside_a_backup_of_one_of_them():

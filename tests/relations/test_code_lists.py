@@ -308,3 +308,41 @@ def test_codes_of_a_small_table_that_hardly_repeat_are_decoded(tmp_path):
     with EvidenceState.open(environment.state_folder) as state:
         found = [(each.column, each.list) for each in state.code_lists() if each.status == "current"]
     assert found == [("db/main/sites.region", "db/main/ref_region")]
+
+
+def test_lists_inside_the_rows_of_a_table_are_read(connection: duckdb.DuckDBPyConnection):
+    lists = parts(
+        connection,
+        "lists",
+        """SELECT * FROM (VALUES
+            ('state', [{'c': '"O"'::JSON, 't': 'Open'}, {'c': '"W"'::JSON, 't': 'Waiting'}, {'c': '"X"'::JSON, 't': 'Off'}]),
+            ('prio', [{'c': '0'::JSON, 't': 'critical'}, {'c': '1'::JSON, 't': 'normal'}, {'c': '2'::JSON, 't': 'low'}])
+        ) t(list, entries)""",
+    )
+    state = CodeColumn("desk/calls.state", "calls", "state", ("id", "state"), "desk/calls", {"O": 5, "W": 2, "X": 1})
+    [current] = [each for each in find_code_lists([state], lists) if each.status == "current"]
+    assert (current.code_column, current.label_column) == ("entries[].c", "entries[].t")
+    assert current.condition == "\"list\" = 'state'"
+    assert {each[1:3] for each in labels_of([current], lists, [state])} == {
+        ("O", "Open"), ("W", "Waiting"), ("X", "Off")
+    }  # fmt: skip
+
+
+def test_keys_that_a_machine_made_and_dates_with_three_digits_of_a_year_are_no_codes(
+    connection: duckdb.DuckDBPyConnection,
+):
+    lists = parts(
+        connection,
+        "lst",
+        """SELECT printf('1-G0%d', 10 + row_number() OVER ()) AS row_id, * FROM (VALUES
+            ('STATE', 'O', 'ENU', 'open', 1150101, 9999999), ('STATE', 'C', 'ENU', 'closed', 1150101, 9999999),
+            ('STATE', 'O', 'PTG', 'aberto', 1150101, 9999999), ('STATE', 'C', 'PTG', 'fechado', 1150101, 9999999),
+            ('STATE', 'X', 'ENU', 'lost', 1150101, 1191231), ('KIND', 'O', 'ENU', 'call', 1150101, 9999999),
+            ('KIND', 'C', 'ENU', 'visit', 1150101, 9999999), ('KIND', 'O', 'PTG', 'chamada', 1150101, 9999999),
+            ('KIND', 'C', 'PTG', 'visita', 1150101, 9999999)) t(grp, code, lang, label, vfrm, vthr)""",
+    )
+    own = [part for part in lists if part.code_column == "code"]
+    assert {(part.domain, part.language, part.is_open) for part in own} == {
+        (("STATE",), "ENU", True), (("STATE",), "PTG", True), (("STATE",), "ENU", False),
+        (("KIND",), "ENU", True), (("KIND",), "PTG", True),
+    }  # fmt: skip

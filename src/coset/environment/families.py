@@ -34,7 +34,7 @@ MANY_TABLES = 20
 """So many tables of one shape are a family whatever they are called."""
 SOME_TABLES, WIDE_SHAPE = 5, 5
 """So many whose names have no word in common are one when the shape is at least this wide."""
-LEAST_WORDS = 3
+LEAST_WORDS, LEAST_STEM = 3, 3
 """Two tables that differ in a word are as likely a table and its copy."""
 COVERED = 0.8
 """The share of a shape's tables that must follow patterns for it to be split into them."""
@@ -309,12 +309,20 @@ def _partitions(tables: Sequence[TableLike], shapes: Sequence[frozenset[str]], c
 
 
 def _has_stem(tables: Sequence[TableLike], shapes: Sequence[frozenset[str]], cluster: _Cluster) -> bool:
-    """Whether there is a table called as the family without its slot: then its few numbered ones are copies of it."""
-    stem = (cluster.prefix.rstrip("_-. ") + cluster.suffix).lower()
+    """Whether there is a table called as the family without its slot, or with letters in its place (`CASEFL` beside
+    `CASE23` and `CASE24`): then its few numbered ones are copies of it."""
+    prefix, suffix = cluster.prefix.rstrip("_-. ").lower(), cluster.suffix.lower()
     first = cluster.places[0]
+
+    def is_stem(name: str) -> bool:
+        glued = len(prefix) >= LEAST_STEM and cluster.prefix == cluster.prefix.rstrip("_-. ")
+        rest = name.removeprefix(prefix).removesuffix(suffix)
+        return name == prefix + suffix or (glued and name.startswith(prefix) and rest.isalpha() and len(rest) <= 2)
+
     return any(
-        table.name.lower() == stem and table.schema == tables[first].schema and _alike(shapes[place], shapes[first])
+        is_stem(table.name.lower()) and table.schema == tables[first].schema and _alike(shapes[place], shapes[first])
         for place, table in enumerate(tables)
+        if place not in cluster.places
     )
 
 

@@ -52,8 +52,8 @@ def _decodings(state: EvidenceState) -> Iterator[dict[str, Any]]:
     }
     by_place = {place: reference for reference, place in places.items()}
     for each in state.code_lists():
-        if each.status != "current" or each.column not in places:
-            continue
+        if each.status != "current" or each.column not in places or "[]" in each.code_column:
+            continue  # A code inside the elements of a list has no expression that one row could be joined by.
         table, column = places[each.column]
         code = identifier(each.code_column)
         right = by_place.get((each.list, code), f"{each.list}.{each.code_column}")

@@ -17,6 +17,7 @@ from coset.relations.code_lists.lists import ListPart
 from coset.relations.copies.stage import SENTENCE, is_telling
 from coset.relations.joins.names import (
     KEY_WORDS,
+    agreement,
     bare_name,
     column_names_table,
     columns_agree,
@@ -72,7 +73,7 @@ def agreement_of(column: CodeColumn, part: ListPart, said: Sequence[Said]) -> fl
     best = max(domain_agreement(column, part), words_agreement(column, part))
     read = _telling(column.reading)
     if part.domain:
-        best = max(best, _by_place(column, part))
+        best = max(best, _by_place(column, part), agreement(read, _telling(part.title)))
     if len(read) > 1 and best < SAID:
         # "Pay methods are explained in codes, list 12/PM", and the column is read as pay method.
         for sentence in said:

@@ -24,7 +24,7 @@ LONG_LIST, FEW_USED = 100, 0.02
 """Of a list that is longer, hardly any code is used: it lists things, which are joined by their key."""
 ALL_HELD, LEAST_USED = 0.99, 0.3
 CHANCE_BITS, CLEAR_BITS, LEAST_LISTS, MOST_ROOM, LONGEST_NUMBER = 4.0, 4.0, 8, 4_000.0, 15
-NAMED_ALIKE = 0.2
+NAMED_ALIKE, HELD_ALIKE, COMPLETE = 0.2, 0.02, 1.5
 SAME_CODES, LEAST_SAME = 0.7, 3
 STILL_HELD = 0.2
 """An outdated list may lack the codes that came later, as long as it has so many of the column's rows."""
@@ -164,6 +164,7 @@ def _freshness(match: _Match, standing: ListStanding) -> tuple[float, bool, floa
         + 1.0 * (reference not in standing.retired and _is_spoken_of(part, reference, standing))
         - 1.0 * bool(hints.kinds & {"superseded", "archive", "backup", "test", "year copy"})
         + 2.0 * match.held
+        + COMPLETE * (match.held >= ALL_HELD)  # What is kept up to date has the newest codes.
         + 1.5 * match.name
         + 0.5 * match.used
     )
@@ -189,8 +190,13 @@ def _chosen(
     if not believed:
         return []
     # What it is called decides what the list is of; then the one counts that is kept up to date.
-    named = max(believed, key=lambda match: (match.name, match.held, match.bits))
-    believed = [each for each in believed if each.name >= named.name - NAMED_ALIKE or _is_version(column, each, named)]
+    named = max(believed, key=lambda match: (match.name + 2 * match.held, match.bits))
+    believed = [
+        each
+        for each in believed
+        if (each.name >= named.name - NAMED_ALIKE and each.held >= named.held - HELD_ALIKE)
+        or _is_version(column, each, named)
+    ]
     ordered = sorted(believed, key=lambda match: _freshness(match, standing), reverse=True)
     first = ordered[0]
     if own and _freshness(first, standing) <= max(

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from coset.environment.source import Column
 from coset.evidence.column_expressions import ColumnKind, column_kind
 from coset.evidence.reading import JoinableTable
 from coset.relations.joins.column_values import NESTED, access, places_inside
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
     import duckdb
 
 MOST_ROWS, MOST_COLUMNS, MOST_KEYS = 20_000, 24, 2
+LEAST_MADE_UP = 5
 _READ = ("text", "enum", "integer", "date", "timestamp", "decimal", "boolean")
 COMPLETE = 0.8
 SHORT_CODE = 12
 LONGEST_CODE, MOST_DOMAINS = 24, 2_000
 LANGUAGES = frozenset((
     "en", "de", "fr", "it", "es", "nl", "pt", "pl", "sv", "da", "no", "nb", "fi", "cs", "sk", "hu", "ro", "bg", "el",
-    "tr", "ru", "uk", "ja", "zh", "ko", "ar", "he", "e", "d", "f", "i", "s", "n",
+    "tr", "ru", "uk", "ja", "zh", "ko", "ar", "he", "e", "d", "f", "i", "s", "n", "p", "enu", "eng", "deu", "ger",
+    "fra", "fre", "esp", "spa", "ita", "por", "ptg", "ptb", "nld", "dut", "nor", "swe", "sve", "dan", "fin", "pol",
+    "plk", "ces", "cze", "csy", "hun", "ron", "rum", "rus", "tur", "trk", "ell", "jpn", "zho", "chs", "kor",
 ))  # fmt: skip
 LOCALES = {
     "1031": "de", "2055": "de", "3079": "de", "1033": "en", "2057": "en", "1036": "fr", "2060": "fr", "4108": "fr",
@@ -44,7 +48,7 @@ LOCALES = {
 _ORDER = re.compile(r"order|sort|seq|rank|posit|ordre|reihenf|ordin", re.IGNORECASE)
 _LANGUAGE = re.compile(r"lang|lng|lcid|locale|sprach|spras|lingua|idiom|taal|(?<![a-z])lg(?![a-z])", re.IGNORECASE)
 _BEGIN = re.compile(r"from|fr$|frm$|start|begin|since|debut|dal|desde|inizio|ab$|von|frdt|effd|strt", re.IGNORECASE)
-_END = re.compile(r"to$|to_|_to|end|until|till|fin|bis|hasta|al$|todt|expd|thru", re.IGNORECASE)
+_END = re.compile(r"to$|to_|_to|end|until|till|fin|bis|hasta|al$|todt|expd|thru?$", re.IGNORECASE)
 _LABEL = re.compile(
     r"name|nam$|nm$|label|lbl|text|txt|desc|dsc|title|meaning|libell|bez|descri|denom|wording|dl01|lang", re.IGNORECASE
 )
@@ -63,7 +67,8 @@ _DOMAIN = re.compile(r"dom|type|typ$|cat|class|group|grp|list|table|kind|object|
 _ID = re.compile(r"(?:^|_)id$|Id$|ID$")
 _WHOLE = re.compile(r"\d+([.]0+)?")
 _WORDY = re.compile(r"[^\W\d_]{3}")
-_DATE = re.compile(r"(1[89]|2\d|9\d)\d\d-?[01]\d-?[0-3]\d")
+_DATE = re.compile(r"(1[89]|2\d|9\d)\d\d-?[01]\d-?[0-3]\d|[01]\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])$")
+"""Years of four digits, or of three since 1900, as midrange systems store them."""
 _CODE = re.compile(r"code|cod|cd$|cd_|val|key|ky|id$|no$|nr$|abbr|short|kuerzel|sigle", re.IGNORECASE)
 
 
@@ -131,9 +136,37 @@ def parts_of(connection: duckdb.DuckDBPyConnection, table: JoinableTable) -> lis
     """The parts of a table that may be a code list; none when it is not."""
     if not may_be_list(table):
         return []
+    parts = _parts_of_rows(connection, table)
+    for column in table.columns:
+        if column.type.upper().startswith("STRUCT") and column.type.endswith("[]"):
+            parts += _parts_inside(connection, table, column)
+    return parts
+
+
+def _parts_inside(connection: duckdb.DuckDBPyConnection, table: JoinableTable, column: Column) -> list[ListPart]:
+    """The parts of lists that stand inside the rows of a table: `{list: 'state', entries: [{c: 'O', t: 'Open'}]}`."""
+    name, kind = identifier(column.name), column.type[:-2].replace("JSON", "VARCHAR")
+    relation = f"(SELECT * EXCLUDE ({name}), CAST(unnest({name}) AS {kind}) AS {name} FROM {table.relation})"
+    inner = tuple(replace(each, type=kind) if each is column else each for each in table.columns)
+    elements = replace(table, relation=relation, columns=inner, rows=MOST_ROWS)
+
+    def place(inside: str) -> str:
+        begins = f"{column.name}."
+        return f"{column.name}[].{inside[len(begins) :]}" if inside.startswith(begins) else inside
+
+    return [
+        replace(part, table=table, code_column=place(part.code_column), label_column=place(part.label_column))
+        for part in _parts_of_rows(connection, elements)
+        if part.code_column.startswith(f"{column.name}.")
+    ]
+
+
+def _parts_of_rows(connection: duckdb.DuckDBPyConnection, table: JoinableTable) -> list[ListPart]:
     kinds = _kinds(table)
     names = [name for name, kind in kinds.items() if kind in _READ]
-    selected = ", ".join(f"trim(CAST({access(name)} AS VARCHAR))" for name in names)
+    if not names:
+        return []
+    selected = ", ".join(f"trim(CAST({access(name)} AS VARCHAR), ' \"')" for name in names)
     rows = connection.execute(f"SELECT {selected} FROM {table.relation} LIMIT {MOST_ROWS}").fetchall()
     values = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     found = _columns_of(values, {name: kinds[name] for name in names})
@@ -210,7 +243,9 @@ def _domain_beside(columns: _Columns, values: dict[str, list[str | None]]) -> st
 
 def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind]) -> _Columns | None:
     """What each column of a list is for: by its values, then by its name."""
-    language = next((name for name in values if kinds[name] == "text" and _are_languages(values[name])), None)
+    texts = [name for name in values if kinds[name] in ("text", "enum")]
+    language = next((name for name in texts if _LANGUAGE.search(name) and _are_letters(values[name])), None)
+    language = language or next((name for name in texts if _are_languages(values[name])), None)
     if language is None:
         language = next((name for name in values if _are_language_numbers(name, values[name])), None)
     dates = [name for name in values if _are_dates(values[name]) and name != language]
@@ -220,6 +255,8 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
         begin, end = sorted(dates, key=lambda name: max(_present(values[name])))
     elif begin is None and end is not None:
         begin = next((name for name in dates if name != end), None)
+    elif end is None and len(dates) == 2:
+        end = next(name for name in dates if name != begin)
     flag = next((name for name in values if name != language and _says_use(name, values[name])), None)
     rest = [name for name in values if name not in (language, begin, end, flag) and name not in dates]
     labels = sorted(
@@ -246,7 +283,7 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
             or _numbers_rows(name, codes, values)
         )
     ]
-    fixed = [name for name in (language, begin, flag) if name]
+    fixed = [name for name in (language, begin, end, flag) if name]
     for some in (likely, codes):
         best = _best_code(some, label, rest, fixed, values, order, prefix)
         if best is not None:
@@ -263,16 +300,39 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
 
 
 def _numbers_rows(name: str, codes: Sequence[str], values: dict[str, list[str | None]]) -> bool:
-    """Whether a column numbers the rows one by one, while one with letters, or one that repeats, may hold the codes."""
-    held = values[name]
-    if None in held or not all(value and value.isdigit() for value in held) or len(set(held)) < len(held):
+    """Whether a column numbers the rows one by one, also as `1-G00A` or `6500000341aa0003`, while one with letters, or
+    one that repeats, may hold the codes."""
+    held = _present(values[name])
+    if len(held) < len(values[name]) or len(set(held)) < len(held):
         return False
-    numbers = sorted(int(value or 0) for value in held)
+    if not (_are_serials(held) or _are_made_up(held)):
+        return False
     others = (each for each in codes if each != name and not _ORDER.search(each))
-    return numbers[-1] - numbers[0] < 1.2 * len(numbers) and any(
+    return any(
         any(letter.isalpha() for value in _present(values[each]) for letter in value)
         and (not _may_be_domain(values[each]) or len(codes) > 2)
         for each in others
+    )
+
+
+def _are_serials(held: Sequence[str]) -> bool:
+    if not all(map(str.isdigit, held)):
+        return False
+    numbers = sorted(map(int, held))
+    return numbers[-1] - numbers[0] < 1.2 * len(numbers)
+
+
+def _are_made_up(held: Sequence[str]) -> bool:
+    """Whether values have one length, begin alike and go on with digits: what a machine gives to rows."""
+    first, last = min(held), max(held)
+    same = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    return (
+        len(held) >= LEAST_MADE_UP
+        and len({len(value) for value in held}) == 1
+        and len(held[0]) >= LEAST_MADE_UP
+        and same >= 2
+        and all(any(letter.isdigit() for letter in value) for value in held)
+        and sum(value[-1].isdigit() for value in held) >= 0.15 * len(held)
     )
 
 
@@ -357,24 +417,26 @@ def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str |
 
 
 def _validity(columns: _Columns, values: dict[str, list[str | None]]) -> tuple[list[bool], str | None]:
-    """Which rows are in force, and the SQL that chooses them; None where all are, or nothing says so."""
-    count = len(values[columns.code])
+    """Which rows are in force, and the SQL that chooses them; None where all are, or nothing says so. Where rows end
+    and are marked as in use as well, both must hold."""
+    is_open, tests = [True] * len(values[columns.code]), list[str]()
     if columns.end:
         ends = values[columns.end]
         # Where every row ends some day, the last ones are those in force.
         last = max((_year_first(end) for end in ends if end), default="")
         far = "2090" if any(_is_open(end, "2090") for end in ends) else last
-        is_open = [_is_open(end, far) for end in ends]
-        if any(is_open) and not all(is_open):
-            return is_open, _in_force(columns.end, far, european=any(_EUROPEAN.match(end) for end in ends if end))
+        not_ended = [_is_open(end, far) for end in ends]
+        if any(not_ended) and not all(not_ended):
+            is_open = not_ended
+            tests.append(_in_force(columns.end, far, european=any(_EUROPEAN.match(end) for end in ends if end)))
     if columns.flag:
         held = sorted({value for value in values[columns.flag] if value is not None})
         chosen = [value for value in held if (value.lower() in _YES) is not bool(_OUT_OF_USE.search(columns.flag))]
-        if chosen and len(chosen) < len(held):
-            listed = ", ".join(literal(value) for value in chosen)
-            test = f"(CAST({access(columns.flag)} AS VARCHAR) IN ({listed}))"
-            return [value in chosen for value in values[columns.flag]], test
-    return [True] * count, None
+        in_use = [one and value in chosen for one, value in zip(is_open, values[columns.flag], strict=True)]
+        if any(in_use) and len(chosen) < len(held):
+            is_open = in_use
+            tests.append(f"(CAST({access(columns.flag)} AS VARCHAR) IN ({', '.join(map(literal, chosen))}))")
+    return is_open, f"({' AND '.join(tests)})" if len(tests) > 1 else next(iter(tests), None)
 
 
 def _says_use(name: str, values: Sequence[str | None]) -> bool:
@@ -436,7 +498,13 @@ def _are_languages(values: Sequence[str | None]) -> bool:
         if language not in LANGUAGES:
             return False
         found.add(language)
-    return 1 <= len(found) <= 12 and found <= LANGUAGES and (len(found) > 1 or len(next(iter(found))) == 2)
+    return 1 <= len(found) <= 12 and found <= LANGUAGES and (len(found) > 1 or len(next(iter(found))) > 1)
+
+
+def _are_letters(values: Sequence[str | None]) -> bool:
+    """A few short words, as languages are written where a column is called after them."""
+    found = set(_present(values))
+    return bool(found) and 4 * len(found) <= len(values) and all(len(each) <= 5 and each[0].isalpha() for each in found)
 
 
 def _are_language_numbers(name: str, values: Sequence[str | None]) -> bool:
@@ -450,7 +518,7 @@ def _are_language_numbers(name: str, values: Sequence[str | None]) -> bool:
 
 def _are_dates(values: Sequence[str | None]) -> bool:
     found = _present(values)
-    dated = [value for value in found if value not in _NO_DATE and value != "99999999"]
+    dated = [value for value in found if value not in _NO_DATE and value.strip("9")]
     return bool(dated) and all(_DATE.match(value) or _EUROPEAN.match(value) for value in dated)
 
 
