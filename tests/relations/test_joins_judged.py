@@ -136,7 +136,7 @@ def test_where_a_subset_is_referred_to_the_whole_that_others_refer_to_is_offered
 
 
 def test_a_zero_that_stands_for_nothing_hides_no_reference_to_the_own_table():
-    key = "upper(substr(md5({}::VARCHAR), 1, 9))"
+    key = "upper(substr(md5(({})::VARCHAR), 1, 9))"
     found = judged_joins(
         {"crm/crm_people.id": "identifier", "crm/crm_people.survivor": "identifier"},
         f"CREATE TABLE crm_people AS SELECT {key.format('i')} AS id, CASE WHEN i % 20 = 0 THEN {key.format('(i + 1)')} "
@@ -209,7 +209,7 @@ def test_a_number_that_repeats_may_have_a_check_digit():
 
 
 def test_a_column_that_is_spread_over_two_tables_joins_both():
-    guid = "upper(md5({}::VARCHAR))"
+    guid = "upper(md5(({})::VARCHAR))"
     found = judged_joins(
         dict.fromkeys(("crm/crm_cases.who", "crm/crm_people.person", "crm/crm_firms.firm"), "identifier"),
         f"CREATE TABLE crm_people AS SELECT {guid.format('i')} AS person, 'x' || i AS name FROM range(400) t(i)",
@@ -270,3 +270,50 @@ def test_two_letters_and_zeros_before_a_number_say_of_what_kind_it_is():
     found = believe(memory, connection, tables, Background(Profiles(ATTRIBUTES, profiles)))
     origin = [str(each.right[0]) for each in found if str(each.left[0]) == "db/steps.origin"]
     assert origin == ["db/claims.nr"]
+
+
+PLAYED = (*ATTRIBUTES, "network_address")
+
+
+def joins_believed(*statements: str, roles: dict[str, int]) -> set[tuple[str, str]]:
+    """The joins believed among the tables that the statements make; `roles`: by column the place in `PLAYED`."""
+    connection = duckdb.connect()
+    for statement in statements:
+        connection.execute(statement)
+    tables = []
+    for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall():
+        described = connection.execute(f"DESCRIBE {name}").fetchall()
+        columns = tuple(Column(row[0], row[1], row[0], row[1]) for row in described)
+        [(rows,)] = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+        tables.append(JoinableTable(Reference("db", None, name), name, columns, rows))
+    profiles = {f"db/{column}": np.eye(len(PLAYED))[place] for column, place in roles.items()}
+    memory = empty_memory()
+    remember(memory, connection, tables)
+    relate(memory, connection, tables)
+    found = believe(memory, connection, tables, Background(Profiles(PLAYED, profiles)))
+    return {(str(each.left[0]), str(each.right[0])) for each in found}
+
+
+def test_a_key_joins_the_only_key_that_has_its_numbers():
+    tables = (
+        "CREATE TABLE firms AS SELECT 40000 + i AS nr, 'firm ' || i * i AS called FROM range(900) t(i)",
+        "CREATE TABLE deals AS SELECT 90000 + i AS nr, 'deal ' || i * i AS told FROM range(700) t(i)",
+        "CREATE TABLE calls AS SELECT 70000 + i AS nr, 40000 + i * 7 % 301 AS goal FROM range(500) t(i)",
+    )
+    keys = dict.fromkeys(("firms.nr", "deals.nr", "calls.nr", "calls.goal"), 0)
+    assert ("db/calls.goal", "db/firms.nr") in joins_believed(*tables, roles=keys)
+    assert ("db/calls.goal", "db/firms.nr") not in joins_believed(*tables, roles=keys | {"calls.goal": 1})
+    rival = "CREATE TABLE towns AS SELECT 39990 + i AS nr, 'town ' || i * i AS called FROM range(1000) t(i)"
+    assert not {
+        pair for pair in joins_believed(*tables, rival, roles=keys | {"towns.nr": 0}) if "db/calls.goal" in pair
+    }
+
+
+def test_addresses_of_devices_that_are_called_the_same_join_though_they_are_no_keys():
+    mac = "substr(md5(({})::VARCHAR), 1, 12)"
+    found = joins_believed(
+        f"CREATE TABLE boxes AS SELECT i AS id, {mac.format('i')} AS mac, 'x' || i AS model FROM range(600) t(i)",
+        f"CREATE TABLE leases AS SELECT i AS nr, {mac.format('i * 3 % 400')} AS mac, i * 2 AS used FROM range(900) t(i)",
+        roles={"boxes.id": 0, "leases.nr": 0, "boxes.mac": 2, "leases.mac": 2},
+    )
+    assert ("db/leases.mac", "db/boxes.mac") in found

@@ -158,6 +158,7 @@ FEW_BITS, TELLING_EACH, LEAST_TELLING = 150.0, 8.0, 10
 """Fewer shared values prove a key where each tells more."""
 CONTAINED, SURE_KEY, LEAST_CONTAINED, ALL_CONTAINED, LEAST_EACH = 0.7, 0.8, 50, 0.99, 2.0
 LEAST_PART, MOST_PARTS, TOGETHER = 0.1, 6, 0.02
+ONLY_KEY, SOME_HELD, LEAST_ONLY, VERY_TELLING = 0.7, 0.3, 30, 16.0
 EQUAL, EQUAL_BITS = 0.97, 300.0
 LEAST_IN_COMMON = 0.25
 ADDRESSES, SAME_ADDRESSES, LEAST_ADDRESSES = 0.4, 0.75, 0.3
@@ -243,6 +244,7 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
     likelihoods = 1 / (1 + np.exp(-np.clip(total, -30, 30)))
     found: list[Scored] = []
     spread = _spread_over_several(candidates, sides, background)
+    only = _only_keys(candidates, sides, background)
     for candidate, side, likelihood in zip(candidates, sides, likelihoods, strict=True):
         if candidate.left.is_names:
             continue
@@ -257,6 +259,10 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
             believed = max(believed, PROVEN_ASIDE)
         if _is_named_key(candidate, side, background) or _is_all_contained(candidate, side, background):
             believed = max(believed, CONTAINED)
+        if (candidate.left.number, candidate.right.number) in only:
+            believed = max(believed, ONLY_KEY)
+        if _are_telling_by_name(candidate, side, background):
+            believed = max(believed, PROVEN_ASIDE)
         if _points_into_own_table(candidate, side, background):
             believed = max(believed, COLLECTED)
         if _are_addresses(candidate, side, background):
@@ -378,6 +384,57 @@ def _is_all_contained(candidate: Candidate, side: Sides, background: Background)
         and overlap.right.uniqueness >= UNIQUE
         and bool(Features(*candidate.features).right_is_main)
         and candidate.left.table != candidate.right.table
+        and min(background.roles(side.left).key, background.roles(side.right).key) >= SURE_KEY
+    )
+
+
+def _are_telling_by_name(candidate: Candidate, side: Sides, background: Background) -> bool:
+    """Whether two columns are called or read the same and values of which each tells very much stand in both: addresses
+    of devices, numbers of accounts, whatever role they play."""
+    overlap = candidate.overlap
+    shared = overlap.containment * overlap.left.keys
+    return (
+        overlap.containment >= EQUAL
+        and overlap.found >= LEAST_CONTAINED
+        and overlap.right.uniqueness >= UNIQUE
+        and overlap.left.form == overlap.right.form == "whole"
+        and candidate.bits >= VERY_TELLING * shared
+        and overlap.right.code_share >= 0.9
+        and candidate.left.table != candidate.right.table
+        and max(Features(*candidate.features).columns_agree, background.meaning(side.left, side.right)) >= FULLY_SAID
+    )
+
+
+def _only_keys(candidates: Sequence[Candidate], sides: Sequence[Sides], background: Background) -> set[tuple[int, int]]:
+    """Pairs of a key with the only key of a table that has its values, all of them: systems that count through all
+    tables, or begin each table's numbers elsewhere, have no other that they could be. The tables of its own source
+    count, and where none of these has any, those of all sources."""
+    able: dict[int, list[tuple[Candidate, Sides]]] = {}
+    for candidate, side in zip(candidates, sides, strict=True):
+        is_main = not candidate.right.is_names and Features(*candidate.features).right_is_main
+        if is_main and candidate.overlap.containment >= SOME_HELD:
+            able.setdefault(candidate.left.number, []).append((candidate, side))
+    found: set[tuple[int, int]] = set()
+    for several in able.values():
+        near = [(candidate, side) for candidate, side in several if _source(side.left) == _source(side.right)]
+        if len(near or several) == 1:
+            [(candidate, side)] = near or several
+            if _may_be_only_key(candidate, side, background, bool(near)):
+                found.add((candidate.left.number, candidate.right.number))
+    return found
+
+
+def _may_be_only_key(candidate: Candidate, side: Sides, background: Background, in_source: bool) -> bool:
+    overlap = candidate.overlap
+    own_table = candidate.left.table == candidate.right.table
+    refers = candidate.coverage < ELSEWHERE if own_table else candidate.left.uniqueness < UNIQUE
+    return (
+        overlap.containment >= ALL_CONTAINED
+        and overlap.left.form == overlap.right.form == "whole"
+        and overlap.found >= (LEAST_TELLING if own_table else LEAST_ONLY)
+        and overlap.right.uniqueness >= UNIQUE
+        and (refers or candidate.coverage < ELSEWHERE)
+        and (in_source or (candidate.bits >= EQUAL_BITS and not held_by_chance(overlap)))
         and min(background.roles(side.left).key, background.roles(side.right).key) >= SURE_KEY
     )
 
