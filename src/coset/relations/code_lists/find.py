@@ -22,7 +22,7 @@ from coset.state.objects import CodeList
 LEAST_HELD, LEAST_NAME, CALLED = 0.8, 0.6, 0.8
 LONG_LIST, FEW_USED = 100, 0.02
 """Of a list that is longer, hardly any code is used: it lists things, which are joined by their key."""
-ALL_HELD, LEAST_USED = 0.99, 0.3
+ALL_HELD, LEAST_USED, ALL_USED, LEAST_USED_ALL = 0.99, 0.3, 0.9, 6
 CHANCE_BITS, CLEAR_BITS, LEAST_LISTS, MOST_ROOM, LONGEST_NUMBER = 4.0, 4.0, 8, 4_000.0, 15
 NAMED_ALIKE, HELD_ALIKE, COMPLETE = 0.2, 0.02, 1.5
 SAME_CODES, LEAST_SAME = 0.7, 3
@@ -265,12 +265,21 @@ def _is_believed(
         return match.held >= 0.95 or match.name >= CALLED
     if match.held < ALL_HELD or match.used < LEAST_USED:
         return False
-    whole = [each for each in able if each.held >= ALL_HELD and each.part.is_open]
-    rivals = [each for each in whole if each.place != match.place and not _is_version(column, each, match)]
+    rivals = [
+        each
+        for each in able
+        if each.held >= ALL_HELD
+        and each.part.is_open
+        and each.used >= match.used / 2  # A long list has a few codes of any other.
+        and each.place != match.place
+        and not _is_version(column, each, match)
+    ]
     near = match.reference.split("/")[0] == column.reference.split("/")[0]
-    if near and not rivals and _is_sparse(column) and _CODED.search(f"{column.name} {column.reading}"):
-        return True
-    clear = all(each.bits <= match.bits - CLEAR_BITS or each.used < match.used / 2 for each in rivals)
+    if near and not rivals and _is_sparse(column):
+        coded = bool(_CODED.search(f"{column.name} {column.reading}"))
+        if coded or (match.used >= ALL_USED and len(column.counts) >= LEAST_USED_ALL):
+            return True
+    clear = all(each.bits <= match.bits - CLEAR_BITS for each in rivals)
     return clear and match.bits >= least_bits
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import duckdb
 
 MOST_ROWS, MOST_COLUMNS, MOST_KEYS = 20_000, 24, 2
-LEAST_MADE_UP = 5
+LEAST_MADE_UP, SHORT_KEY = 5, 4
 _READ = ("text", "enum", "integer", "date", "timestamp", "decimal", "boolean")
 COMPLETE = 0.8
 SHORT_CODE = 12
@@ -217,11 +217,12 @@ def _variants(table: JoinableTable, found: _Columns, values: dict[str, list[str 
 
 
 def _is_own_key(name: str, table: JoinableTable, values: dict[str, list[str | None]]) -> bool:
-    """Whether a column is a key of its table and stands first or is called so (`Id`, `record_type_id` of
+    """Whether a column is a key of its table and stands first, is short, or is called so (`Id`, `record_type_id` of
     record_types)."""
-    if not _are_codes(values[name]) or not _is_key(values, (name,)):
+    if not _are_codes(values[name]) or not _is_key(values, (name,)) or _ORDER.search(name):
         return False
-    if name == next(iter(values)):
+    letters = sum(value[0].isalpha() for value in _present(values[name])) >= 0.9 * len(values[name])
+    if name == next(iter(values)) or (letters and _mean_length(values[name]) <= SHORT_KEY):
         return True
     return is_key_name(name) and (not stem(name) or column_names_table(name, table.reference.table or "", "") >= 0.8)
 

@@ -245,6 +245,7 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
     found: list[Scored] = []
     spread = _spread_over_several(candidates, sides, background)
     only = _only_keys(candidates, sides, background)
+    settled = _named_in_source(candidates, sides)
     for candidate, side, likelihood in zip(candidates, sides, likelihoods, strict=True):
         if candidate.left.is_names:
             continue
@@ -271,6 +272,8 @@ def judged(candidates: Sequence[Candidate], sides: Sequence[Sides], background: 
             believed = max(believed, PROVEN_ASIDE)
         believed = max(believed, side.same_prefix)
         believed = min(believed, _most(candidate, side, background))
+        if candidate.left.number in settled and _is_far_by_chance(candidate, side):
+            believed = min(believed, FORBIDDEN)
         if background.is_written(side.left, side.right) and candidate.overlap.found:
             believed = max(believed, WRITTEN)
         found.append(Scored(candidate, believed))
@@ -403,6 +406,25 @@ def _are_telling_by_name(candidate: Candidate, side: Sides, background: Backgrou
         and candidate.left.table != candidate.right.table
         and max(Features(*candidate.features).columns_agree, background.meaning(side.left, side.right)) >= FULLY_SAID
     )
+
+
+def _named_in_source(candidates: Sequence[Candidate], sides: Sequence[Sides]) -> set[int]:
+    """The columns that are called after a key of their own source that has all their values."""
+    return {
+        candidate.left.number
+        for candidate, side in zip(candidates, sides, strict=True)
+        if _source(side.left) == _source(side.right)
+        and not candidate.right.is_names
+        and candidate.name >= FULLY_SAID
+        and candidate.overlap.containment >= EQUAL
+        and candidate.overlap.right.uniqueness >= UNIQUE
+        and Features(*candidate.features).right_is_main
+    }
+
+
+def _is_far_by_chance(candidate: Candidate, side: Sides) -> bool:
+    """Whether the right is a counter of another source, as a warehouse gives its own numbers to what it loads."""
+    return _source(side.left) != _source(side.right) and held_by_chance(candidate.overlap)
 
 
 def _only_keys(candidates: Sequence[Candidate], sides: Sequence[Sides], background: Background) -> set[tuple[int, int]]:
