@@ -12,6 +12,7 @@ from coset.environment.configuration import load_environment
 from coset.evidence.work import here
 from coset.state import EvidenceState
 from coset.use_cases.comprehend import EVIDENCE, Settings, comprehend
+from engines.postgresql import PostgreSQLServer
 
 DUMP = """\
 CREATE TABLE pay.pmt (id integer, clm integer, st text);
@@ -95,6 +96,35 @@ def test_views_files_and_manifests_tell_joins_filters_and_formulas(tmp_path: Pat
         assert {name for row in statements for name in row["tables"]} >= {"crm/ord", "claims/pay/pmt", "dwh/main/dim"}
         assert [row["name"] for row in statements if row["problem"]] == ["report.sql#2"]
         assert [row["about"] for row in described] == ["dwh/main/fct", "dwh/main/fct.v"]
+
+
+def test_the_log_of_statements_of_a_server_tells_joins_and_filters(tmp_path: Path, postgresql_server: PostgreSQLServer):
+    """The extension is not in every build of the server: what it offers is a view, which is made here."""
+    url = postgresql_server.create_database("logged")
+    postgresql_server.run(
+        url,
+        """
+        CREATE TABLE acct (no int, nm text); CREATE TABLE ord (id int, cust int, st text);
+        INSERT INTO acct SELECT n, 'Firm ' || n FROM generate_series(1, 40) n;
+        INSERT INTO ord SELECT n, 1 + n % 40, 'open' FROM generate_series(1, 90) n;
+        CREATE VIEW pg_stat_statements AS
+        SELECT oid AS dbid, 7::bigint AS queryid, 12::bigint AS calls,
+            'SELECT a.nm, count(*) FROM ord o JOIN acct a ON o.cust = a.no WHERE o.st = $1 GROUP BY a.nm' AS query
+        FROM pg_database
+        UNION ALL SELECT oid, 8, 99, 'UPDATE ord SET st = $1' FROM pg_database
+        UNION ALL SELECT oid, 9, 5, 'SELECT broken FROM FROM ord' FROM pg_database;
+        """,
+    )
+    (tmp_path / "coset.yaml").write_text(f"sources:\n  shop: {{location: '{url}', exclude: [pg_stat_statements]}}\n")
+    environment = load_environment(tmp_path)
+    comprehend(environment, Settings(spread=here), stages=EVIDENCE)
+    with EvidenceState.read(environment.state_folder) as state:
+        uses = state.rows("SELECT kind, columns, others, text FROM sql_uses WHERE statement LIKE '%statement 7%'")
+        names = {row["name"] for row in state.rows("SELECT name FROM written_sql")}
+    joins = {(use["columns"][0], use["others"][0]) for use in uses if use["kind"] == "join"}
+    assert joins == {("shop/public/ord.cust", "shop/public/acct.no")}
+    assert any(use["kind"] == "filter" and "ord.st" in use["columns"][0] for use in uses)
+    assert not [name for name in names if "statement 8" in name], "what writes is left out"
 
 
 def test_a_semantic_model_of_the_environment_gives_joins_figures_and_readings(tmp_path: Path):
