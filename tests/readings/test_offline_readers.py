@@ -205,6 +205,10 @@ def test_a_sentence_that_names_a_table_in_passing_is_a_guess_and_a_description_i
     said = "After the move the payments were wrong in XQPAY."
     passing = read(table("XQPAY", "A1"), texts=(Text(said, "handbook.md#3"),))["s/XQPAY"]
     assert passing.confidence < SHOWN
+    marked = read(
+        table("XQPAY", "A1"), texts=(Text("| fin | customers (`XQCUS`), payments (`XQPAY`) |", "handbook.md#2"),)
+    )
+    assert (marked["s/XQPAY"].name, marked["s/XQPAY"].confidence >= SHOWN) == ("payments", True)
     described = read(table("XQPAY", "A1"), texts=(Text("The payments are in XQPAY.", "description of s", None, "s"),))
     assert described["s/XQPAY"].confidence >= SHOWN
 

@@ -18,9 +18,10 @@ from coset.readings.vocabulary import vocabulary
 from coset.readings.words import singular
 
 LONGEST_NAME, LONGEST_MEANING = 6, 240
-COMMENT, DEFINED, SENTENCE, LOOSE = 0.93, 0.9, 0.82, 0.4
-"""LOOSE: a sentence of a document; it may speak of something else in passing, as a description does not. So
-it is kept as a guess that views do not show."""
+COMMENT, DEFINED, SENTENCE, MARKED, LOOSE = 0.93, 0.9, 0.82, 0.7, 0.4
+"""MARKED: words of a document that a name follows in brackets, set as code: they say what it stands for. LOOSE: any
+other sentence of a document; it may speak of something else in passing, as a description does not. So it is kept as a
+guess that views do not show."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,9 @@ class _Names:
             for found in pattern.finditer(flat):
                 said = _noun(found[phrase])
                 if said and self._telling(found[name]):
-                    yield from self._said(text, found[name], said, "", sure, tables_only=True)
+                    is_marked = pattern is _BRACKETS and found[0].endswith("`)")
+                    how_sure = max(sure, MARKED) if is_marked else sure
+                    yield from self._said(text, found[name], said, "", how_sure, tables_only=True)
 
     def _telling(self, name: str) -> bool:
         """Whether a word of a text is meant as a name: it is one here, and no plain word of the language."""
