@@ -40,9 +40,16 @@ class EvidenceProfileRow:
 
 
 def replace_profiles(state: EvidenceState, rows: Iterable[EvidenceProfileRow], kinds: Collection[EvidenceKind]) -> None:
-    """Put rows of some kinds in the place of all that stand there of these."""
-    execute(state, "DELETE FROM profiles WHERE kind IN (SELECT unnest($1::VARCHAR[]))", [list(kinds)])
-    add(state, "profiles", rows)
+    """Put rows of some kinds in the place of all that stand there of these. Only those that differ are written."""
+    known, now = evidence_profiles(state, kinds), dict.fromkeys(rows)
+    gone = [each for each in known if each not in now]
+    execute(
+        state,
+        "DELETE FROM profiles WHERE list_contains($1::VARCHAR[], concat_ws(chr(31), kind, reference, coordinate))",
+        [["\x1f".join((each.kind, each.reference, each.coordinate)) for each in gone]],
+    )
+    kept = set(known)
+    add(state, "profiles", [each for each in now if each not in kept])
 
 
 def evidence_profiles(state: EvidenceState, kinds: Collection[EvidenceKind] | None = None) -> list[EvidenceProfileRow]:
