@@ -21,7 +21,7 @@ from report import report
 
 import coset
 from coset.demo import QUESTIONS, make_company, prepare_folder, truth
-from coset.demo.questions import Tried, ask_questions, comprehend_demo
+from coset.demo.questions import AskedQuestion, ask_questions, comprehend_demo
 
 
 def seeds(text: str) -> list[int]:
@@ -37,7 +37,7 @@ def processor_seconds() -> float:
     )
 
 
-def try_seed(seed: int, small: bool) -> tuple[list[Tried], float]:
+def try_seed(seed: int, small: bool) -> tuple[list[AskedQuestion], float]:
     started = processor_seconds()
     with tempfile.TemporaryDirectory(prefix="coset-demo-") as where:
         company = make_company(seed, small=small)
@@ -48,11 +48,11 @@ def try_seed(seed: int, small: bool) -> tuple[list[Tried], float]:
     return tried, processor_seconds() - started
 
 
-def verdict(tried: Tried) -> str:
+def verdict(tried: AskedQuestion) -> str:
     return "right" if tried.right else "WRONG" if not tried.found.stopped else "declined"
 
 
-def failure(seed: int, tried: Tried) -> dict[str, object]:
+def failure(seed: int, tried: AskedQuestion) -> dict[str, object]:
     found = tried.found
     got = found.rows[:5] if not found.stopped else found.stopped
     return {

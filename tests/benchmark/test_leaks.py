@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmark.small_checkout import CANARY, make_dataset
-from coset.benchmark.trace_recorder import Prompt, TraceRecorder, kept_from, leaks_in
+from coset.benchmark.trace_recorder import Prompt, TraceRecorder, ground_truth_of, leaks_in
 
 TRUTH = "town,orders\nBasel Stadt,20\nChur am Rhein,12\n"
 CODE = "def validate(llm_output):\n    wanted = parse_the_expected_table(llm_output)\n    return wanted == 3, ''\n"
@@ -14,7 +14,7 @@ CODE = "def validate(llm_output):\n    wanted = parse_the_expected_table(llm_out
 def found(tmp_path: Path, *prompts: Prompt, question: str = "Which towns?"):
     (tmp_path / "truth.csv").write_text(TRUTH)
     (tmp_path / "validate.py").write_text(CODE)
-    return leaks_in(prompts, kept_from(tmp_path / "truth.csv", tmp_path / "validate.py", question))
+    return leaks_in(prompts, ground_truth_of(tmp_path / "truth.csv", tmp_path / "validate.py", question))
 
 
 def test_the_whole_ground_truth_in_the_evidence_is_a_leak(tmp_path: Path):
@@ -51,7 +51,7 @@ def test_what_the_question_says_itself_is_neither(tmp_path: Path):
 
 def test_the_planted_checkout_would_be_seen(tmp_path: Path):
     question = make_dataset(tmp_path / "query_shop") / "query1"
-    kept = kept_from(question / "ground_truth.csv", question / "validate.py", "How many?")
+    kept = ground_truth_of(question / "ground_truth.csv", question / "validate.py", "How many?")
     assert leaks_in([Prompt((question / "ground_truth.csv").read_text(), True)], kept)[0]
     assert leaks_in([Prompt((question / "validate.py").read_text(), False)], kept)[0]
     assert CANARY.casefold() in kept.whole
@@ -74,6 +74,6 @@ def test_every_request_is_searched_whichever_part_sent_it(tmp_path: Path):
 
 def test_a_long_number_of_the_ground_truth_in_the_evidence_is_a_mention(tmp_path: Path):
     (tmp_path / "truth.csv").write_text("total\n48213.77\n")
-    kept = kept_from(tmp_path / "truth.csv", None, "What is the total?")
+    kept = ground_truth_of(tmp_path / "truth.csv", None, "What is the total?")
     assert leaks_in([Prompt("sum 48213.77 of 20", True)], kept) == ((), ("48213.77",))
     assert leaks_in([Prompt("sum 48213.77 of 20", False)], kept) == ((), ())

@@ -11,7 +11,7 @@ import pytest
 import coset as coset_api
 from commands import coset
 from coset.demo import QUESTIONS, make_company, truth
-from coset.demo.questions import Tried, ask_questions
+from coset.demo.questions import AskedQuestion, ask_questions
 from coset.environment.configuration import load_environment
 from coset.errors import CosetError
 from coset.session.query_session import QuerySession
@@ -63,14 +63,14 @@ def test_each_answer_stands_with_its_view_reading_checks_and_statement(demo: tup
 
 
 @pytest.fixture(scope="module")
-def tried(demo: tuple[Path, str]) -> dict[str, Tried]:
+def tried(demo: tuple[Path, str]) -> dict[str, AskedQuestion]:
     truths = truth(make_company(SEED, small=True))
     with coset_api.open(demo[0]) as environment:
         return {each.known.question.key: each for each in ask_questions(environment, truths)}
 
 
 @pytest.mark.parametrize("key", [question.key for question in QUESTIONS])
-def test_the_five_answers_are_what_the_generator_knows(tried: dict[str, Tried], key: str):
+def test_the_five_answers_are_what_the_generator_knows(tried: dict[str, AskedQuestion], key: str):
     found = tried[key].found
     assert not found.stopped, found.stopped
     assert tried[key].known.agrees(found.rows), f"{found.rows[:5]} {found.sql}"

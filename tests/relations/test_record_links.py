@@ -9,7 +9,7 @@ import pytest
 
 import coset
 from coset.errors import UserError
-from coset.relations.links.clusters import Clustering, Pair, Standing
+from coset.relations.links.clusters import Clustering, Pair, RecordFacts
 from coset.relations.links.find import forbidden_by
 from coset.state.relations import SectionText
 from coset.use_cases.relations import declare_link, explain_links, link_records
@@ -142,7 +142,7 @@ def test_a_link_within_one_table_holds_though_nobody_asked_for_links(tmp_path: P
 
 
 def test_a_pair_against_a_stronger_one_a_tax_number_or_a_person_is_not_followed():
-    standing = Standing([0, 1, 1, 0], {"tax": [None, None, "5", "6"], "birth": [None] * 4}, frozenset({(0, 3)}))
+    standing = RecordFacts([0, 1, 1, 0], {"tax": [None, None, "5", "6"], "birth": [None] * 4}, frozenset({(0, 3)}))
     clustering = Clustering(standing)
     clustering.follow([Pair(0, 1, 1, 0, True), Pair(0, 2, 3, 0, True), Pair(2, 3, 4, 0, True), Pair(0, 3, 0, 0, True)])
     found = clustering.result()

@@ -1,4 +1,4 @@
-"""What a run tells about itself while it goes, to whoever keeps the audit.
+"""The recorder of a run: the interface through which a run reports its steps while it goes.
 
 In: a kind and plain data that JSON can hold; docs/answering.md lists the kinds with their keys. Out: nothing. Knows
 neither where steps are kept nor how they are shown.
@@ -34,7 +34,7 @@ class Recorder(Protocol):
 
 
 @runtime_checkable
-class HearsRequests(Protocol):
+class RequestListener(Protocol):
     """A recorder that is also told every request to a model before it is sent, whichever part of answering sends it."""
 
     def sent(self, messages: Sequence[ModelMessage]) -> None: ...

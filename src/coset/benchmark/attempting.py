@@ -1,4 +1,4 @@
-"""One attempt, in the process it is isolated in: `ask` with a session, a state folder and a recorder of its own.
+"""Runs one attempt in its isolated process: `ask` with a session, a state folder and a recorder of its own.
 
 In: a `Request`: a folder, a question, how to ask. Out: an `Outcome`, whatever happens, and on the way each step to
 whoever listens, so that an attempt which is killed has left its trace. The process is never told where a benchmark's
@@ -173,7 +173,7 @@ def comprehend_environment(request: Request) -> Outcome:
     return Outcome("answered", seconds=time.monotonic() - started)
 
 
-class HeldRouter:
+class CachedRouter:
     """Holds one: datasets are asked one after the other."""
 
     def __init__(self) -> None:
@@ -193,7 +193,7 @@ class HeldRouter:
             router.session = None
 
 
-held_router = HeldRouter()
+held_router = CachedRouter()
 """Of this process."""
 
 

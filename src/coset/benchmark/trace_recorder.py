@@ -37,7 +37,7 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Kept:
+class GroundTruth:
     """What only the judge may know, in forms that can be looked for."""
 
     whole: str
@@ -47,7 +47,7 @@ class Kept:
     code: tuple[str, ...]
 
 
-def kept_from(ground_truth: Path | None, validator: Path | None, question: str) -> Kept:
+def ground_truth_of(ground_truth: Path | None, validator: Path | None, question: str) -> GroundTruth:
     """What to look for. Values that stand in the question itself are no secret."""
     truth = _read(ground_truth)
     asked = _plain(question)
@@ -57,7 +57,7 @@ def kept_from(ground_truth: Path | None, validator: Path | None, question: str) 
     whole = _plain(truth)
     whole = whole if several and len(whole) >= SHORTEST_WHOLE and whole not in asked else ""
     rows = [line for line in truth.splitlines() if line.strip()]
-    return Kept(
+    return GroundTruth(
         whole,
         whole if len(rows) > 1 and all("," in row for row in rows) else "",
         tuple(value for value in dict.fromkeys(values) if value not in asked),
@@ -65,7 +65,7 @@ def kept_from(ground_truth: Path | None, validator: Path | None, question: str) 
     )
 
 
-def leaks_in(prompts: Sequence[Prompt], kept: Kept) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def leaks_in(prompts: Sequence[Prompt], kept: GroundTruth) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Leaks and mentions, in words."""
     given = " ".join(_plain(prompt.text) for prompt in prompts if prompt.given)
     everything = given + " " + " ".join(_plain(prompt.text) for prompt in prompts if not prompt.given)

@@ -1,4 +1,4 @@
-"""Values as they stand in a written answer: its numbers, and its words without case and punctuation.
+"""Values in a written answer: its numbers, and its words without case and punctuation.
 
 Also whether an answer holds every value of a ground truth, for questions that come without a validator.
 """

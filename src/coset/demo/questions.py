@@ -145,7 +145,7 @@ def _customers(company: Company) -> list[Customer]:
 
 
 @dataclass(frozen=True)
-class Tried:
+class AskedQuestion:
     """One question: what is true, and what was found."""
 
     known: Truth
@@ -162,7 +162,7 @@ def comprehend_demo(environment: Environment, report: Report | None = None) -> N
         raise CosetError(f"the demo's '{name}' could not be read: {problem}")
 
 
-def ask_questions(environment: Environment, truths: tuple[Truth, ...]) -> Iterator[Tried]:
+def ask_questions(environment: Environment, truths: tuple[Truth, ...]) -> Iterator[AskedQuestion]:
     """Each question in turn, as soon as it is answered."""
     for known in truths:
-        yield Tried(known, environment.ask_offline(known.question.text))
+        yield AskedQuestion(known, environment.ask_offline(known.question.text))

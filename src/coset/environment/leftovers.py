@@ -1,4 +1,4 @@
-"""Files and folders that must not outlive the process that makes them, nor processes their parent.
+"""Clean-up: files and folders do not outlive the process that made them, and processes do not outlive their parent.
 
 In: a path to write, or a prefix. Out: a file or folder that carries the number of this process in its name, and goes
 with it: in its end, by a signal, or, after a kill that nothing can answer to, when the next coset sweeps.

@@ -24,7 +24,7 @@ PASSWORD_PARAMETER = re.compile(
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledText:
     """A text whose references were replaced, and every form in which a secret could show up in a message."""
 
     text: str
@@ -63,7 +63,7 @@ def write_secret(path: Path, name: str, value: str) -> None:
     part.replace(path)
 
 
-def fill(text: str, values: Mapping[str, str]) -> Filled:
+def fill(text: str, values: Mapping[str, str]) -> FilledText:
     """Replace every `${NAME}`, from the environment first, then from `values`. Names all that are missing at once."""
     names = REFERENCE.findall(text)
     found = {name: os.environ.get(name, values.get(name)) for name in names}
@@ -76,12 +76,12 @@ def fill(text: str, values: Mapping[str, str]) -> Filled:
     known = {name: value for name, value in found.items() if value is not None}
     if REFERENCE.fullmatch(text):
         whole = known[names[0]]
-        return Filled(whole, tuple(value for value in (whole, *passwords_of(whole)) if value))
+        return FilledText(whole, tuple(value for value in (whole, *passwords_of(whole)) if value))
     # Inside a URL the value is percent-encoded, so that a password with '@' or '/' works as it is.
     in_url = "://" in text
     filled = REFERENCE.sub(lambda match: quote(known[match[1]], safe="") if in_url else known[match[1]], text)
     forms = {form for value in known.values() for form in (value, quote(value, safe=""))}
-    return Filled(filled, tuple(sorted(form for form in forms if form)))
+    return FilledText(filled, tuple(sorted(form for form in forms if form)))
 
 
 def passwords_of(location: str) -> tuple[str, ...]:

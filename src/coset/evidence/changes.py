@@ -1,4 +1,4 @@
-"""What of an environment is not as the state knows it: new, gone, of another shape, or with other rows.
+"""Change detection: the tables that are new, gone, of another shape, or with other rows than the state knows.
 
 In: the units of each source as they are listed now, and an open state. Out: for a comprehension the units to examine
 (signs that are unsure are settled by a digest of the rows), for a look at freshness the differences by the source's own

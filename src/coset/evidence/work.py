@@ -1,4 +1,4 @@
-"""One small way to spread work: `spread(function, tasks)` gives back each task with its result as it is done.
+"""Spreads work over processes or machines: `spread(function, tasks)` gives back each task with its result when done.
 
 Over the processes of this machine, or over an existing Dask cluster. A task whose process dies is tried once more by
 itself and then handed back as failed; the others go on. Nothing here knows what the work is.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,6 +142,12 @@ def _uses(select: Any, places: Places) -> Iterator[SqlUse]:
         for part in condition.flatten() if isinstance(condition, exp.And) else [condition]:
             if not part.find(exp.Query):
                 yield from _condition(part.unnest(), places)
+    yield from _projections(select, places)
+
+
+def _projections(select: Any, places: Places) -> Iterator[SqlUse]:
+    from sqlglot import exp
+
     for projection in select.expressions:
         computed = projection.unalias()
         columns = _columns(computed, places)
@@ -363,31 +370,38 @@ def _without_tables(tree: Any) -> Any:
 
 def _described(model: SemanticModel, known: KnownTables) -> Iterator[dict[str, Any]]:
     """What a model says of tables and columns, its rules and metrics among it."""
-    said: dict[str, list[str]] = {}
+    said: defaultdict[str, list[str]] = defaultdict(list)
+    for place, text in (*_said_of_datasets(model, known), *_said_by_rules(model, known)):
+        said[place].append(text)
+    for place, texts in said.items():
+        title = f"{model.format} model"
+        yield document(f"{place}#{model.format}", None, place, "semantic model", title, "\n".join(texts), "stated")
+
+
+def _said_of_datasets(model: SemanticModel, known: KnownTables) -> Iterator[tuple[str, str]]:
     for dataset in model.datasets:
         if (found := _table(dataset.name, known)) is None:
             continue
-        place = str(found[0])
         if text := described(dataset.label, dataset.description):
-            said.setdefault(place, []).append(text)
+            yield str(found[0]), text
         for field in dataset.fields:
             column = _column(field.name, "t", {"t": found})
             codes = ", ".join(f"{code.value} = {code.label}" for code in field.codes)
             if column and (text := ". ".join(filter(None, (described(field.label, field.description), codes)))):
-                said.setdefault(column, []).append(text)
-    for rule in model.rules:
-        for name in rule.about:
-            if found := _table(name, known):
-                said.setdefault(str(found[0]), []).append(rule.text)
+                yield column, text
+
+
+def _said_by_rules(model: SemanticModel, known: KnownTables) -> Iterator[tuple[str, str]]:
+    """Rules and metrics, of every table that they are about."""
+    texts = [(rule.about, rule.text) for rule in model.rules]
     for metric in model.metrics:
         condition = f" where {metric.condition}" if metric.condition else ""
         text = described(metric.name, metric.description) + f" = {metric.expression}{condition}"
-        for name in metric.datasets:
+        texts.append((metric.datasets, text))
+    for names, text in texts:
+        for name in names:
             if found := _table(name, known):
-                said.setdefault(str(found[0]), []).append(text)
-    for place, texts in said.items():
-        title = f"{model.format} model"
-        yield document(f"{place}#{model.format}", None, place, "semantic model", title, "\n".join(texts), "stated")
+                yield str(found[0]), text
 
 
 def _use_row(reference: str, source: str, use: SqlUse) -> SqlUseRow:

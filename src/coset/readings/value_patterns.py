@@ -1,4 +1,4 @@
-"""What samples look like: one small test per pattern, shared by the labelers and the features.
+"""Patterns of values: one small test per pattern on samples, shared by the labelers and the features.
 
 In: a few values of a column as text. Out: for each pattern the share of the samples that fit. Knows no name.
 """

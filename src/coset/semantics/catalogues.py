@@ -31,32 +31,39 @@ def from_datahub(document: Sequence[Any]) -> SemanticModel:
         for urn, name, aspect in _aspects(event):
             if found := _DATASET.match(urn):
                 aspects[found[1]].append((name, aspect))
-    datasets, relationships = [], []
-    for name, found_aspects in aspects.items():
-        label = description = ""
-        key: tuple[str, ...] = ()
-        fields: dict[str, Field] = {}
-        for kind, aspect in found_aspects:
-            if kind in ("datasetproperties", "editabledatasetproperties"):
-                label, description = aspect.text("name") or label, aspect.text("description") or description
-            elif kind == "schemametadata":
-                key = tuple(_path(each) for each in texts(aspect.get("primaryKeys")))
-                for each in aspect.all("fields"):
-                    path = _path(each.text("fieldPath"))
-                    fields[path] = Field(
-                        path, each.text("nativeDataType"), each.text("label"), each.text("description")
-                    )
-                relationships += list(_foreign_keys(name, aspect))
-        for kind, aspect in found_aspects:
-            if kind == "editableschemametadata":  # What people wrote there wins.
-                for each in aspect.all("editableSchemaFieldInfo"):
-                    path = _path(each.text("fieldPath"))
-                    if each.text("description"):
-                        known = fields.get(path, Field(path))
-                        fields[path] = Field(path, known.type, known.label, each.text("description"))
-        label = "" if label.lower() in (name.lower(), name.split(".")[-1].lower()) else label
-        datasets.append(Dataset(name, label, description, primary_key=key, fields=tuple(fields.values())))
-    return SemanticModel("DataHub", "", tuple(datasets), tuple(relationships), format="DataHub")
+    datasets = tuple(_dataset(name, found) for name, found in aspects.items())
+    relationships = tuple(
+        each
+        for name, found in aspects.items()
+        for aspect in _of_kind(found, "schemametadata")
+        for each in _foreign_keys(name, aspect)
+    )
+    return SemanticModel("DataHub", "", datasets, relationships, format="DataHub")
+
+
+def _of_kind(aspects: Sequence[tuple[str, Parts]], *kinds: str) -> list[Parts]:
+    return [aspect for kind, aspect in aspects if kind in kinds]
+
+
+def _dataset(name: str, aspects: Sequence[tuple[str, Parts]]) -> Dataset:
+    label = description = ""
+    for aspect in _of_kind(aspects, "datasetproperties", "editabledatasetproperties"):
+        label, description = aspect.text("name") or label, aspect.text("description") or description
+    key: tuple[str, ...] = ()
+    fields: dict[str, Field] = {}
+    for aspect in _of_kind(aspects, "schemametadata"):
+        key = tuple(_path(each) for each in texts(aspect.get("primaryKeys")))
+        for each in aspect.all("fields"):
+            path = _path(each.text("fieldPath"))
+            fields[path] = Field(path, each.text("nativeDataType"), each.text("label"), each.text("description"))
+    for aspect in _of_kind(aspects, "editableschemametadata"):  # What people wrote there wins.
+        for each in aspect.all("editableSchemaFieldInfo"):
+            path = _path(each.text("fieldPath"))
+            if each.text("description"):
+                known = fields.get(path, Field(path))
+                fields[path] = Field(path, known.type, known.label, each.text("description"))
+    label = "" if label.lower() in (name.lower(), name.rsplit(".", maxsplit=1)[-1].lower()) else label
+    return Dataset(name, label, description, primary_key=key, fields=tuple(fields.values()))
 
 
 def _aspects(event: Parts) -> Iterator[tuple[str, str, Parts]]:

@@ -1,4 +1,4 @@
-"""What a statement may be built of: reviewed functions and types, and the nodes of DuckDB's tree that only read.
+"""Allowlists of the guard: reviewed functions and types, and the nodes of DuckDB's tree that only read.
 
 The names are in `allowed_functions.toml`; a refused one has the reason to tell. The nodes are those of the JSON that
 `json_serialize_sql` writes, with all fields they may have: what is not listed is refused. The guard walks the tree.

@@ -1,4 +1,4 @@
-"""What the operating system takes away from the process that runs SQL: writing files, connecting, memory without end.
+"""Confines the process that runs SQL: no writing of files, no connections, bounded memory.
 
 This is the layer below the guard and below DuckDB's own settings; it holds even if both were wrong. Linux offers all
 of it (Landlock since 5.13, its network rules since 6.7); elsewhere what is missing is left out and `confine` says so.

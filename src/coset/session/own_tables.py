@@ -1,4 +1,4 @@
-"""Tables of coset's own beside the sources: `result.name` of this session, `linked.customer` of record linking.
+"""Tables that coset adds to the sources: `result.name` of this session, `linked.customer` of record linking.
 
 Both are sources like any other, whose tables lie as Parquet files, so that guard, planner and worker need no
 second way of reading. Files are never changed, only replaced. Results live in the session's own folder and go with it;

@@ -1,4 +1,4 @@
-"""DuckDB's own plan of a statement: what is read of each table, and which rows can matter.
+"""Reads DuckDB's plan of a statement: which columns of each table are read, and which rows can matter.
 
 In: a plan as `json_serialize_plan` gives it, over the planner's empty tables `planned.main.t0`, `t1`, ... Out: typed
 nodes; a node that reads a table has the columns that are used and the filters as `Condition`s that a source can

@@ -1,4 +1,4 @@
-"""The session's side of the worker process: starts it, asks it, keeps its time, kills it when time is up.
+"""The session's handle on the worker process: starts it, sends requests, enforces time limits, kills it.
 
 In: requests. Out: answers, or errors in the user's words. A worker that was killed or died is replaced at the next
 request; nothing is lost with it, for it holds nothing that cannot be made again.

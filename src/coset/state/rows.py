@@ -1,4 +1,4 @@
-"""Evidence as rows of the state's tables. In: evidence of one table. Out: rows by the name of the state's table."""
+"""Evidence of one table as rows of the state's tables."""
 
 from __future__ import annotations
 

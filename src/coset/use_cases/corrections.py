@@ -1,4 +1,4 @@
-"""What a person says (roles, notes, entries of the corrections file), where their word is worth most, and the status.
+"""Corrections: what people say (roles, notes, entries of the corrections file), what is most worth asking, the status.
 
 In: a name as a person writes it, and what is so. Out: what was kept, and every object whose role is another than
 before; doubts, those first on which most hangs. Nothing is trained; everything can be taken back.

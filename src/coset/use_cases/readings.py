@@ -187,7 +187,7 @@ def _price(choice: ModelChoice, pages: list[Page]) -> float | None:
 
 
 @dataclass(frozen=True)
-class HandedIn:
+class ImportResult:
     """What became of readings that were handed in."""
 
     taken: int
@@ -223,7 +223,7 @@ def export_readings(environment: Environment, readings: Sequence[Reading]) -> st
     return readings_as_text(readings)
 
 
-def import_readings(environment: Environment, text: str, place: str) -> HandedIn:
+def import_readings(environment: Environment, text: str, place: str) -> ImportResult:
     """Take the readings of a file over."""
     with EvidenceState.open(environment.state_folder) as state:
         tables = table_of_references(state)
@@ -266,7 +266,7 @@ def _key(page: Page) -> str:
     return hashlib.blake2b(repr((page.source, page.digests)).encode(), digest_size=6).hexdigest()
 
 
-def _take(environment: Environment, found: Sequence[Reading], unknown: Sequence[str]) -> HandedIn:
+def _take(environment: Environment, found: Sequence[Reading], unknown: Sequence[str]) -> ImportResult:
     said = [
         SaidReading(
             reference=each.reference, name=each.name, meaning=each.meaning or None, synonyms=each.synonyms,
@@ -288,4 +288,4 @@ def _take(environment: Environment, found: Sequence[Reading], unknown: Sequence[
         for reader, readings in others.items():
             store.replace_objects(readings, reader)
         store.replace_said(said_readings(state, environment))
-    return HandedIn(len(found), tuple(unknown))
+    return ImportResult(len(found), tuple(unknown))

@@ -1,4 +1,4 @@
-"""What every check is given and what it says: the proposed answer, its parsed statement, its rows, and ways to count.
+"""What every check gets and returns: the proposed answer, its parsed statement, its rows, and ways to count.
 
 In: a `Proposal` (an answer's value, the SQL behind it, the shape that was pinned), a session, a state. Out: `Examined`,
 made once for all checks, and the `CheckResult` that each returns. Counting statements run through the same guarded

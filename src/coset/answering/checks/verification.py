@@ -1,4 +1,4 @@
-"""What stands between an answer and the person: deterministic checks, and a second computation by another path.
+"""Verification of an answer: deterministic checks, and a second computation by another path.
 
 In: what the agent proposes and the results it names. Out: sentences to send back (what failed goes back once), remarks
 to stand beside a result, and every check's result for the audit. A doubt sends nothing back: it travels with the

@@ -1,4 +1,4 @@
-"""Core mode's evidence: schema and profiles as they are, for every question the same; nothing learned, nothing chosen.
+"""The evidence of core mode: the plain schema and profiles, the same for every question; nothing learned or chosen.
 
 In: an evidence state and a budget in tokens. Out: text: tables with their columns while the budget lasts, then tables
 by name, then a count. `recover` gives one table whole, or finds words in names, values and documents. No role, no

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from coset.answering.models.choices import OpenModel, Refused, cost_of, is_passing, plain, without_secrets
 from coset.answering.quoting import one_line
-from coset.answering.recorder import HearsRequests, Recorder
+from coset.answering.recorder import Recorder, RequestListener
 from coset.errors import UserError
 from coset.tracing import span, tells_content
 
@@ -203,7 +203,7 @@ class ModelClient:
 
         started = time.monotonic()
         attempt = 1
-        if isinstance(self.recorder, HearsRequests):
+        if isinstance(self.recorder, RequestListener):
             self.recorder.sent(messages)
         while True:
             try:

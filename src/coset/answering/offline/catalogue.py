@@ -247,7 +247,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Way:
+class JoinPath:
     """Joins from one table to another, and what they cost."""
 
     steps: tuple[Step, ...]
@@ -292,7 +292,7 @@ class Known:
         }
         self.labelled: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         """By what codes stand for: the columns that hold them, each with the codes."""
-        self._ways: dict[str, dict[str, Way]] = {}
+        self._ways: dict[str, dict[str, JoinPath]] = {}
         self._favoured: frozenset[str] = frozenset()
         for reference, table in self.tables.items():
             self._add_table(reference, table, objects)
@@ -408,14 +408,14 @@ class Known:
         self._favoured = tables
         self._ways = {}
 
-    def ways(self, start: str) -> dict[str, Way]:
+    def ways(self, start: str) -> dict[str, JoinPath]:
         """The cheapest way to every table that is reached by one way alone: equal ways are left out."""
         if start not in self._ways:
             self._ways[start] = self._find_ways(start)
         return self._ways[start]
 
-    def _find_ways(self, start: str) -> dict[str, Way]:
-        settled: dict[str, Way] = {}
+    def _find_ways(self, start: str) -> dict[str, JoinPath]:
+        settled: dict[str, JoinPath] = {}
         second: dict[str, float] = {}
         waiting: list[tuple[float, int, str, tuple[Step, ...]]] = [(0.0, 0, start, ())]
         number = 0
@@ -424,7 +424,7 @@ class Known:
             if here in settled:
                 second.setdefault(here, cost)
                 continue
-            settled[here] = Way(steps, cost)
+            settled[here] = JoinPath(steps, cost)
             if len(steps) == MOST_STEPS:
                 continue
             passed = {start, *(step.there for step in steps)}

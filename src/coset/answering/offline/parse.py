@@ -6,6 +6,8 @@ by, ordered by, grouped by, or a partner of what is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from coset.answering.offline.parse_conditions import COMPARISONS, FUNCTIONS, NOUNS, Asked, ConditionPlacing, Link, Slots
 from coset.answering.offline.plan import Function, NotSure
 from coset.answering.offline.tokenize import Chunk
@@ -188,53 +190,32 @@ class Placing(NamePlacing):
 
     def _operator(self, chunk: Chunk) -> None:
         operator = chunk.operator
-        if operator == "sentence":
-            self._end_sentence()
-        if operator in ("and", "of", "all", "sentence"):
-            return
-        if operator == "=":
-            return
-        if operator == "or":
-            self.either = True
-        elif operator == "both":
-            self.both = True
-        elif operator == "distinct":
-            self.distinct = True
-        elif operator in ("not", "neither"):
-            self.negated = True
-        elif operator in ("largest", "smallest"):
-            self._by_adjective(chunk)
-        elif operator == "clause":
-            self.in_clause = self.in_clause or bool(self.slots.asked or self.slots.context)
-        elif operator == "from":
-            self.in_part, self.in_clause = self.slots.share, True
-        elif operator == "share":
-            self.slots.share, self.slots.percent = True, "percent" in chunk.text
-        elif operator == "everything":
-            self.slots.everything = True
-        elif operator in ("more", "fewer"):
-            self._more(chunk)
-        elif operator == "than":
-            self._than()
-        elif operator == "count":
-            self._count()
+        if operator in FLAGS:
+            setattr(self, FLAGS[operator], True)
+        elif operator in OPERATORS:
+            OPERATORS[operator](self, chunk)
         elif operator in FUNCTIONS:
             self._function(operator)  # type: ignore[arg-type]
-        elif operator == "commonest":
-            self._commonest()
-        elif operator in ("most", "least"):
-            self._most(operator)
-        elif operator == "each":
-            self._each()
-        elif operator in ("order", "descending", "ascending"):
-            self._order(chunk)
-        elif operator == "top":
-            number = self._next()
-            if number is None or number.kind != "number" or number.number is None:
-                raise NotSure(f"'{chunk.text}' without a number is not understood")
-            self.slots.limit, self.at = int(number.number), self.at + 1
         elif operator in COMPARISONS:
             self._compare(chunk)
+
+    def _begin_clause(self) -> None:
+        self.in_clause = self.in_clause or bool(self.slots.asked or self.slots.context)
+
+    def _begin_part(self) -> None:
+        self.in_part, self.in_clause = self.slots.share, True
+
+    def _share(self, chunk: Chunk) -> None:
+        self.slots.share, self.slots.percent = True, "percent" in chunk.text
+
+    def _everything(self) -> None:
+        self.slots.everything = True
+
+    def _top(self, chunk: Chunk) -> None:
+        number = self._next()
+        if number is None or number.kind != "number" or number.number is None:
+            raise NotSure(f"'{chunk.text}' without a number is not understood")
+        self.slots.limit, self.at = int(number.number), self.at + 1
 
     def _end_sentence(self) -> None:
         """What a second sentence asks for (`Give me their names`) is asked for instead of what the first one named."""
@@ -370,3 +351,29 @@ class Placing(NamePlacing):
             self.slots.owners[id(noun)] = table
             self.slots.context.append(self._placed(table))
             self.at += 2
+
+
+FLAGS = {"or": "either", "both": "both", "distinct": "distinct", "not": "negated", "neither": "negated"}
+"""What these say holds until it finds its place."""
+OPERATORS: dict[str, Callable[[Placing, Chunk], None]] = {
+    "sentence": lambda placing, _: placing._end_sentence(),
+    "largest": Placing._by_adjective,
+    "smallest": Placing._by_adjective,
+    "clause": lambda placing, _: placing._begin_clause(),
+    "from": lambda placing, _: placing._begin_part(),
+    "share": Placing._share,
+    "everything": lambda placing, _: placing._everything(),
+    "more": Placing._more,
+    "fewer": Placing._more,
+    "than": lambda placing, _: placing._than(),
+    "count": lambda placing, _: placing._count(),
+    "commonest": lambda placing, _: placing._commonest(),
+    "most": lambda placing, _: placing._most("most"),
+    "least": lambda placing, _: placing._most("least"),
+    "each": lambda placing, _: placing._each(),
+    "order": Placing._order,
+    "descending": Placing._order,
+    "ascending": Placing._order,
+    "top": Placing._top,
+}
+"""What else an operator does to the slots; `and`, `of`, `all` and `=` say nothing by themselves."""

@@ -1,4 +1,4 @@
-"""Readings that nobody means: what could be computed, and is refused all the same.
+"""Implausible plans: what could be computed, but is not what anybody means, and is therefore declined.
 
 In: the question, its chunks and slots, the plan. Out: why the plan is not believed, in one sentence, or nothing. The
 grammar finds a place for every word; these rules look at what came of it: a measure that only plays a role, a price per

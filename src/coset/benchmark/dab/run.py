@@ -29,7 +29,7 @@ from coset.benchmark.metrics import natural
 from coset.benchmark.run_folder import RunFolder
 from coset.benchmark.runner import ATTEMPT_SECONDS, Plan, Progress, attempt_places, run_attempts, todo
 from coset.benchmark.systems import System
-from coset.benchmark.trace_recorder import Kept, kept_from, leaks_in
+from coset.benchmark.trace_recorder import GroundTruth, ground_truth_of, leaks_in
 from coset.environment.configuration import FILE_NAME, SOURCE_NAME, STATE_FOLDER, check_source_name
 from coset.environment.secrets import SECRETS_FILE, without_password, write_secret
 from coset.errors import CosetError
@@ -330,8 +330,8 @@ def _attempt(
     run_attempts(plan, run, judged, leaks, progress, places, whole)
 
 
-def _kept(question: Question) -> Kept:
-    return kept_from(question.ground_truth, question.validator, question.text)
+def _kept(question: Question) -> GroundTruth:
+    return ground_truth_of(question.ground_truth, question.validator, question.text)
 
 
 def labels(runs: Sequence[RunFolder]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is doubtful in documents that could be read: rules against each other, and documents about nothing here.
+"""Doubts about documents: rules that contradict each other, and documents that name nothing here.
 
 In: a state whose documents were read. Out: pairs of a document and a sentence for people. Two rules in force are against
 each other when they say the same but for one of two opposite things (left out and counted, net and gross, another

@@ -1,4 +1,4 @@
-"""What a text can name, and which of several things it means.
+"""The names that a text can mention, and which of several things a name means.
 
 In: tables with their columns, readings, values and what sources are called. Out: `Names`, which looks words up, and
 `Context`, which takes candidates (columns that are called alike, columns that hold a value) and leaves those that fit

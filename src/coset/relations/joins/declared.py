@@ -1,4 +1,4 @@
-"""Joins that somebody states: foreign keys that engines declare, and what people declare or reject.
+"""Declared joins: foreign keys that engines declare, and joins that people declare or reject.
 
 In: tables with their foreign keys; what corrections say. Out: `Relation`s of provenance `declared` or `stated`, with
 what they really reach. A declared key whose table is not among the tables is passed over; a rejected join is gone for

@@ -1,4 +1,4 @@
-"""Columns that name other rows of their own table: the row that is reversed, replaced, repeated.
+"""Self-references: columns that name other rows of their own table (the row that is reversed, replaced, repeated).
 
 In: judged candidates, and rows. Out: the same, where a column only repeats the key of its own row without belief, and
 with more where numbers that prove nothing by being contained behave as such a reference does: a few rows name another

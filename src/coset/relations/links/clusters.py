@@ -54,7 +54,7 @@ class _Group:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RecordFacts:
     """What is known of records, by their numbers."""
 
     master: Sequence[int]
@@ -73,7 +73,7 @@ TELLING = 5
 
 
 class Clustering:
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: RecordFacts) -> None:
         self._standing = standing
         self._group: dict[int, _Group] = {}
         self._followed: list[Pair] = []

@@ -18,13 +18,13 @@ import duckdb
 
 from coset.errors import CosetError, UserError
 from coset.evidence.reading import JoinableTable
-from coset.relations.links.clusters import Clustering, Clusters, Pair, Refused, Standing
+from coset.relations.links.clusters import Clustering, Clusters, Pair, RecordFacts, Refused
 from coset.relations.links.likeness import has_splink, likenesses
 from coset.relations.links.records import (
     RECORDS,
     SINGLE,
     Agreement,
-    Known,
+    KnownTables,
     Master,
     make_records,
     masters_of,
@@ -80,7 +80,7 @@ class Given:
 
     tables: Sequence[JoinableTable]
     """Originals alone."""
-    known: Known
+    known: KnownTables
     relations: Sequence[RelationRow]
     sections: Sequence[SectionText] = ()
     said: Sequence[SaidLink] = ()
@@ -174,7 +174,7 @@ class _Linking:
             for each in self.given.said
             if not each.same and (pair := self._pair(each)) is not None
         )
-        return records, Clustering(Standing([master for master, _ in records], single, apart))
+        return records, Clustering(RecordFacts([master for master, _ in records], single, apart))
 
     def say_what_is_not_there(self) -> None:
         """The records that a person spoke of and that cannot be linked: they must not be passed over in silence."""

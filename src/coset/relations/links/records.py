@@ -74,7 +74,7 @@ class Master:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTables:
     """What the state says of tables, as far as links need it."""
 
     columns: Mapping[str, Sequence[ColumnRow]]
@@ -101,7 +101,7 @@ def split_name(name: str) -> str:
     return re.sub(r"\b(no|nr|num)\b", "number", parted.lower())
 
 
-def masters_of(tables: Iterable[JoinableTable], known: Known, spoken_of: Collection[str] = ()) -> list[Master]:
+def masters_of(tables: Iterable[JoinableTable], known: KnownTables, spoken_of: Collection[str] = ()) -> list[Master]:
     """The tables that have a key; views of families do not, since a member is told by its table as well. Very small
     tables are left out, but for those that a person spoke of."""
     found: list[Master] = []
@@ -114,7 +114,7 @@ def masters_of(tables: Iterable[JoinableTable], known: Known, spoken_of: Collect
     return found
 
 
-def _master(number: int, table: JoinableTable, known: Known) -> Master | None:
+def _master(number: int, table: JoinableTable, known: KnownTables) -> Master | None:
     reference = str(table.reference)
     columns = [column for column in known.columns.get(reference, ()) if _is_plain(column.type)]
     key = _key_column(table, columns, known)
@@ -143,7 +143,7 @@ def _master(number: int, table: JoinableTable, known: Known) -> Master | None:
     )  # fmt: skip
 
 
-def _key_column(table: JoinableTable, columns: Sequence[ColumnRow], known: Known) -> ColumnRow | None:
+def _key_column(table: JoinableTable, columns: Sequence[ColumnRow], known: KnownTables) -> ColumnRow | None:
     if len(table.primary_key) == 1:
         return next((column for column in columns if column.name == table.primary_key[0]), None)
     unique = [column for column in columns if column.is_unique and not column.nulls]
@@ -153,7 +153,7 @@ def _key_column(table: JoinableTable, columns: Sequence[ColumnRow], known: Known
     )
 
 
-def _name_columns(columns: Sequence[ColumnRow], key: ColumnRow, known: Known) -> list[ColumnRow]:
+def _name_columns(columns: Sequence[ColumnRow], key: ColumnRow, known: KnownTables) -> list[ColumnRow]:
     """The columns that together name a thing: parts of a name, or the one that is surest to be it."""
     texts = [column for column in columns if column is not key and column.type == "VARCHAR"]
     called = {column.name: known.words(column.reference, column.name) for column in texts}
@@ -178,7 +178,7 @@ def _name_columns(columns: Sequence[ColumnRow], key: ColumnRow, known: Known) ->
     return [max(telling, key=surely)] if telling else []
 
 
-def _attribute(column: ColumnRow, known: Known) -> str | None:
+def _attribute(column: ColumnRow, known: KnownTables) -> str | None:
     role, words = known.attribute(column.reference), known.words(column.reference, column.name)
     kind = BY_PERSONAL.get(column.personal or "") or BY_ROLE.get(role) or _kind_of_words(words)
     return kind or ("tax" if role in KEYS and re.search(r"\btax\b", words) else None)
@@ -188,7 +188,7 @@ def _kind_of_words(words: str) -> str | None:
     return next((kind for kind, pattern in _WORDS if pattern.search(words)), None)
 
 
-def _flags(columns: Sequence[ColumnRow], known: Known) -> Iterable[tuple[str, str]]:
+def _flags(columns: Sequence[ColumnRow], known: KnownTables) -> Iterable[tuple[str, str]]:
     for column in columns:
         words = known.words(column.reference, column.name)
         said = _FLAG.search(words)

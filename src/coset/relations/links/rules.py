@@ -16,7 +16,17 @@ from typing import Literal
 import duckdb
 
 from coset.evidence.reading import JoinableTable
-from coset.relations.links.records import CODES, RECORDS, STRONG, Agreement, Known, Master, agreement, codes_of, text_of
+from coset.relations.links.records import (
+    CODES,
+    RECORDS,
+    STRONG,
+    Agreement,
+    KnownTables,
+    Master,
+    agreement,
+    codes_of,
+    text_of,
+)
 from coset.sql_text import identifier, literal
 from coset.state.relations import RelationRow
 from coset.state.tables import ColumnRow
@@ -241,7 +251,7 @@ class _Side:
 
 
 def rules_by_cross_references(
-    testing: Testing, tables: Iterable[JoinableTable], known: Known, opens: object = None
+    testing: Testing, tables: Iterable[JoinableTable], known: KnownTables, opens: object = None
 ) -> Iterator[Rule]:
     for table in tables:
         if is_cross_reference(table, known):
@@ -250,13 +260,13 @@ def rules_by_cross_references(
             yield from _rules_of(testing, table, known)
 
 
-def is_cross_reference(table: JoinableTable, known: Known) -> bool:
+def is_cross_reference(table: JoinableTable, known: KnownTables) -> bool:
     reference = str(table.reference)
     words = known.words(reference, table.reference.table or "")
     return not table.members and (known.entity(reference)[0] == "link" or bool(_CALLED.search(words)))
 
 
-def _rules_of(testing: Testing, table: JoinableTable, known: Known) -> Iterator[Rule]:
+def _rules_of(testing: Testing, table: JoinableTable, known: KnownTables) -> Iterator[Rule]:
     columns = [each for each in known.columns.get(str(table.reference), ()) if not each.type.endswith("]")]
     rows = max(1, table.rows)
     keys = [
@@ -359,7 +369,7 @@ def _stated(testing: Testing, table: JoinableTable, sides: list[_Side]) -> Itera
                 yield held
 
 
-def _valid(columns: list[ColumnRow], known: Known) -> str:
+def _valid(columns: list[ColumnRow], known: KnownTables) -> str:
     """The rows that still hold."""
     for column in columns:
         ends = known.attribute(column.reference) == "end_time" or _ENDS.search(

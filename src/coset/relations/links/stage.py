@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from coset.environment.configuration import Environment
 from coset.relations.copies import copies_with_originals
 from coset.relations.links.find import EntityLinks, Given, Links, PassingOver, SaidLink, find_links
-from coset.relations.links.records import Known
+from coset.relations.links.records import KnownTables
 from coset.session.own_tables import write_linked
 from coset.state.evidence_state import corrections_in_force
 from coset.state.read_model import ReadModel, grouped
@@ -64,7 +64,7 @@ def find(
     model = ReadModel(state)
     copies = {copy.table for copy in state.copies()}
     originals = [table for table in tables.readable if str(table.reference) not in copies]
-    known = Known(
+    known = KnownTables(
         model.columns_of,
         {(row.reference, row.coordinate): row for row in all_roles(state)},
         {each.reference: each.name for each in ReadingStore(state).all(best=True)},

@@ -1,4 +1,4 @@
-"""How much of a question is covered by what is here: the words that nothing is like, and one number for the whole.
+"""Coverage: the words of a question that match nothing in the environment, and one figure for the whole question.
 
 In: the telling words of a question with how well each was found by name and value; the vectors of tables and columns;
 the roles that are played here. Out: `Coverage`: the words that nothing was found for, and one number for how much of

@@ -1,4 +1,4 @@
-"""Questions that people spoke of before: which are like one that is asked, and what they need.
+"""Past questions: those that are like the one that is asked, and the tables and columns that they needed.
 
 In: a question, and the entries of the corrections file. Out: the most alike entries, and anchors to the tables and
 columns that people said such a question needs. Likeness is that of telling words, rare ones counting more.

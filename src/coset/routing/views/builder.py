@@ -1,4 +1,4 @@
-"""The budgeted choice: from what is wanted to a view on two floors whose texts keep to their budgets.
+"""The view builder: from the selected objects to a directory and details, each within its budget.
 
 In: demand, anchors, scores, the environment's facts, a budget. Out: an `EvidenceView`. The prefix is the environment's
 own (`directory`). Of the details, first every wanted column by name, the joins that connect their tables with the keys

@@ -1,4 +1,4 @@
-"""What a question wants of an environment, before any budget: which objects, for which reason, in which order.
+"""Selection: which objects a question needs, for which reason and in which order, before any budget.
 
 In: demand, anchors, scores, and the facts of the environment. Out: a `Selection`: columns with the reasons why, the
 strongest first, each demanded identity with the object that covers it, the competitor of each, and the order in which

@@ -1,4 +1,4 @@
-"""Why a view is as it is: requirements, demand, anchors, scores, what covers what, and what fell out.
+"""Explains a view: requirements, demand, anchors, scores, which object covers which, and what was left out.
 
 In: the parts of one routing. Out: an `Explanation` and its text. For people and tests; a model never sees it.
 """

@@ -1,4 +1,4 @@
-"""The last step of building a view: whatever is worth most for its cost, until the budget is used.
+"""Spends the rest of a budget: whatever is worth most for its cost is added to the view, until nothing fits.
 
 In: a `ViewBuilder` with its objects taken by name. Out: the same, told in more detail. Everything that could be added
 is an offer with a worth and a price; the offer with the most worth a token is taken first, ties by name. What saves

@@ -140,6 +140,32 @@ def _final(value: Value) -> Value:
     return arithmetic.settled(value)
 
 
+def _sum_of_others(left: Value, right: Value) -> Value:
+    """Two texts, two lists, or a date and days; None for anything else."""
+    if isinstance(left, str) and isinstance(right, str):
+        if len(left) + len(right) > MAX_TEXT:
+            raise too_long()
+        spend((len(left) + len(right)) // 50)
+        return left + right
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        spend((len(left) + len(right)) // 5)
+        return left + right
+    if isinstance(left, datetime.date) and is_number(right):
+        return add_days(left, right)
+    if isinstance(right, datetime.date) and is_number(left):
+        return add_days(right, left)
+    return None
+
+
+def _difference_of_days(left: Value, right: Value) -> Value:
+    """Two dates, or a date and days; None for anything else."""
+    if isinstance(left, datetime.date) and isinstance(right, datetime.date):
+        return days_from(right, left)
+    if isinstance(left, datetime.date) and is_number(right):
+        return add_days(left, -right)
+    return None
+
+
 class _Evaluation:
     """One walk over one tree. `depth` counts levels of nesting, so that Python's own stack never runs out."""
 
@@ -233,24 +259,9 @@ class _Evaluation:
         sign, compute = _NUMERIC[operator]
         if is_number(left) and is_number(right):
             return compute(left, right)
-        if operator is ast.Add:
-            if isinstance(left, str) and isinstance(right, str):
-                if len(left) + len(right) > MAX_TEXT:
-                    raise too_long()
-                spend((len(left) + len(right)) // 50)
-                return left + right
-            if isinstance(left, tuple) and isinstance(right, tuple):
-                spend((len(left) + len(right)) // 5)
-                return left + right
-            if isinstance(left, datetime.date) and is_number(right):
-                return add_days(left, right)
-            if isinstance(right, datetime.date) and is_number(left):
-                return add_days(right, left)
-        if operator is ast.Sub and isinstance(left, datetime.date):
-            if isinstance(right, datetime.date):
-                return days_from(right, left)
-            if is_number(right):
-                return add_days(left, -right)
+        other = _sum_of_others if operator is ast.Add else _difference_of_days if operator is ast.Sub else None
+        if other is not None and (result := other(left, right)) is not None:
+            return result
         also = {"+": ", or two texts, two lists, a date and days", "-": ", or dates"}.get(sign, "")
         raise UserError(f"'{sign}' works on numbers{also}, but got {shown(left)} and {shown(right)}")
 

@@ -152,6 +152,10 @@ class _Reader:
 
     def python_text(self) -> str:
         expression, position, tokens = self.expression, 0, 0
+        take = {
+            "number": self._number_value, "text": self._value, "numbers": self._numbers, "name": self._name,
+            "operator": self._operator, "open": self._opening, "close": self._closing,
+        }  # fmt: skip
         while position < len(expression):
             match = _TOKEN.match(expression, position)
             if match is None:
@@ -171,18 +175,7 @@ class _Reader:
                     raise UserError(
                         f"the expression has more than {MAX_TOKENS:,} numbers, names and operators: use shorter lists"
                     )
-                if group in {"number", "text"}:
-                    self._value(group, text, match.start())
-                elif group == "numbers":
-                    self._numbers(text, match.start())
-                elif group == "name":
-                    self._name(text, match.start())
-                elif group == "operator":
-                    self._operator(text, match.start())
-                elif group == "open":
-                    self._opening(text, match.start())
-                else:
-                    self._closing(text, match.start())
+                take[group](text, match.start())
             self.parts.append("\x01" if text == "^" else text)
             self.previous, self.last_group = (text, group) if group != "numbers" else (",", "comma")
         if self.open:
@@ -192,19 +185,21 @@ class _Reader:
             raise self._value_missing(len(expression))
         return "".join(self.parts)
 
-    def _value(self, group: str, text: str, position: int) -> None:
+    def _value(self, text: str, position: int) -> None:
         if self.after_value:
             raise self._two_values(text, position)
-        if group == "number":
-            self._number(text, position)
         self.after_value, self.after_name = True, False
+
+    def _number_value(self, text: str, position: int) -> None:
+        self._value(text, position)
+        self._number(text, position)
 
     def _numbers(self, text: str, position: int) -> None:
         first = re.match(r"-?([\d.]+)", text)
         if text[0] == "-":
             self._operator("-", position)
         if first is not None:
-            self._value("number", first[1], position + first.start(1))
+            self._number_value(first[1], position + first.start(1))
             self._comma(position + text.index(","))
 
     def _number(self, text: str, position: int) -> None:

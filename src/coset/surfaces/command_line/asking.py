@@ -178,8 +178,12 @@ def _show(answer: Answer, quiet: bool) -> None:
         click.echo("no rows: the statement ran and found nothing")
     if answer.rows and (answer.stopped or not answer.text):
         show_rows(answer.columns, answer.rows, answer.truncated)
-    if quiet:
-        return
+    if not quiet:
+        _show_grounds(answer)
+
+
+def _show_grounds(answer: Answer) -> None:
+    """What the answer stands on: assumptions, how it was read, checks, statements, and what it took."""
     for title, lines in (("assumed", answer.assumptions), ("other readings", answer.readings)):
         for line in lines:
             click.echo(f"{title}: {cell(line, 600)}", err=True)

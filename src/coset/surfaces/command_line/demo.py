@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coset.api.environment import Environment
-from coset.demo.questions import Tried
+from coset.demo.questions import AskedQuestion
 from coset.errors import CosetError
 from coset.state import EvidenceState
 from coset.state.listings import quality_of
@@ -24,7 +24,7 @@ from coset.surfaces.command_line.output import Told, cell, join_kind, opened, re
 from coset.use_cases.results import Answer
 
 if TYPE_CHECKING:
-    from coset.demo.questions import Tried
+    from coset.demo.questions import AskedQuestion
 
 
 LEAST_WIDTH, SQL_LINES, FEW, NAMED = 100, 4, 5, 3
@@ -120,7 +120,7 @@ def show_roles(environment: Environment) -> None:
     _grid([(row["role"], ", ".join(map(told, row["fiber"]))) for row in found if row["sources"] > 1], lines=4)
 
 
-def show_tried(tried: Tried) -> None:
+def show_tried(tried: AskedQuestion) -> None:
     """The question, its answer beside what the generator knows, then view, reading, checks and statement."""
     known, found = tried.known, tried.found
     click.echo("\n  " + click.style(cell(known.question.text, 200), fg="cyan", bold=True))
@@ -253,6 +253,6 @@ def _since(started: float) -> str:
     return f"{time.monotonic() - started:.1f} s"
 
 
-def _next(each: Iterator[Tried]) -> Tried | None:
+def _next(each: Iterator[AskedQuestion]) -> AskedQuestion | None:
     with waiting("answering"):
         return next(each, None)

@@ -1,4 +1,4 @@
-"""Who gets in: requests for this host, from this page itself, with the token where there is one.
+"""Access control of the web page: requests for this host, from this page itself, with the token where there is one.
 
 In: requests. Out: those that may pass, and answers that no other page can use. Against a page elsewhere that makes a
 browser ask us: the name it asks for (a name that was bent to this machine is none of ours), where the request comes

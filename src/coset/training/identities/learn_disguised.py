@@ -1,4 +1,4 @@
-"""Trained identities learn further from databases in disguise: stage 2 goes on where the weights that ship left off.
+"""Trains the identities further, on databases in disguise: stage 2 goes on from the weights that ship.
 
 In: a corpus, a folder of weights, an output folder, a seed. Out: weights in the output folder: the text encoders as
 they were, label models, encoders, priors and calibration anew. A third of what is learned from are databases as they
@@ -62,7 +62,7 @@ class FurtherSettings:
 
 
 @dataclass(frozen=True)
-class Set:
+class ObjectSet:
     """Objects with what the encoders and labelers say of them."""
 
     name: str
@@ -72,7 +72,7 @@ class Set:
 
 def sets_of(
     corpus: Path, encoders: Encoders, inventory: Inventory, settings: FurtherSettings, report: Report
-) -> list[Set]:
+) -> list[ObjectSet]:
     """A third of the databases as they are, the others in disguise."""
     training = read_training_set(corpus, inventory, written=settings.written)
     parts, third = ("train", "dev"), settings.one_in
@@ -87,12 +87,12 @@ def sets_of(
     found = []
     for name, each in chosen:
         report(f"{name}: {len(each.objects):,} objects", 0.0)
-        found.append(Set(name, each, seen_plainly(each, encoders, inventory)))
+        found.append(ObjectSet(name, each, seen_plainly(each, encoders, inventory)))
     return found
 
 
 def learn_coordinate(
-    sets: Sequence[Set],
+    sets: Sequence[ObjectSet],
     model: IdentityModel,
     coordinate: Coordinate,
     settings: FurtherSettings,
@@ -132,7 +132,7 @@ def learn_coordinate(
 
 
 def calibrated(
-    part: CoordinateModel, sets: Sequence[Set], inventory: Inventory, coordinate: Coordinate, **flags: bool
+    part: CoordinateModel, sets: Sequence[ObjectSet], inventory: Inventory, coordinate: Coordinate, **flags: bool
 ) -> CoordinateModel:
     """The same with the temperature that fits dev databases, as they are and in disguise."""
     found = [
@@ -145,7 +145,7 @@ def calibrated(
     return replace(part, calibration=best_calibration(distance, part.settings.temperature, targets))
 
 
-def _train_signals(sets: Sequence[Set], coordinate: Coordinate, opposition: bool) -> list[list[Signal]]:
+def _train_signals(sets: Sequence[ObjectSet], coordinate: Coordinate, opposition: bool) -> list[list[Signal]]:
     found = []
     for each in sets:
         own = own_signals(each.prepared, coordinate, opposition)
@@ -174,7 +174,7 @@ def trusts(labels: LabelModel) -> str:
     )
 
 
-def dev_figures(sets: Sequence[Set], parts: dict[Coordinate, CoordinateModel], inventory: Inventory) -> list[str]:
+def dev_figures(sets: Sequence[ObjectSet], parts: dict[Coordinate, CoordinateModel], inventory: Inventory) -> list[str]:
     lines = []
     for each in sets:
         for coordinate, part in parts.items() if each.training.part("dev") else ():
@@ -221,7 +221,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _learned(corpus: Path, out: Path, model: IdentityModel, settings: FurtherSettings, report: Report) -> IdentityModel:
     encoders = (model.text_encoder, model.table_encoder)
     if (out / SEEN_FILE).exists():
-        sets: list[Set] = pickle.loads((out / SEEN_FILE).read_bytes())  # noqa: S301  (made by this program)
+        sets: list[ObjectSet] = pickle.loads((out / SEEN_FILE).read_bytes())  # noqa: S301  (made by this program)
     else:
         sets = sets_of(corpus, encoders, model.inventory, settings, report)
         (out / SEEN_FILE).write_bytes(pickle.dumps(sets))

@@ -1,4 +1,4 @@
-"""How good the identities are where names do not speak: the same validation databases under four kinds of names.
+"""Quality of the identities under disguised names: the same validation databases under four kinds of names.
 
 In: a corpus, weights. Out: attribute and entity, top-1, top-3 and calibration error, for readable, abbreviated,
 translated and numbered names, with what offline readers read and without. Needs no torch. By itself:

@@ -1,4 +1,4 @@
-"""The ranker anew, from readable databases and from the same in disguise.
+"""Trains the ranker anew, on readable databases and on the same databases in disguise.
 
 In: a corpus, routing weights whose encoder and query model stay, an output folder, a seed. Out: `ranker.safetensors` in
 the output folder. Learned from: the databases kept for the ranker, each by itself and pooled, as they are; and pools of

@@ -153,7 +153,7 @@ class FileSet:
 
 
 @dataclass(frozen=True)
-class Left:
+class IgnoredFile:
     path: Path
     reason: str
 
@@ -172,42 +172,42 @@ def leads_out(path: Path, root: Path) -> bool:
         return True
 
 
-def data_file(path: Path, root: Path) -> DataFile | Left:
+def data_file(path: Path, root: Path) -> DataFile | IgnoredFile:
     """The file if its name and kind say that it is data, else why not."""
     name = path.name
     if name.startswith((".", "~$")):
-        return Left(path, HIDDEN)
+        return IgnoredFile(path, HIDDEN)
     extension = next((end for end in EXTENSIONS if name.lower().endswith(end) and len(name) > len(end)), None)
     if extension is None:
-        return Left(path, NO_TABLE)
+        return IgnoredFile(path, NO_TABLE)
     try:
         status = path.stat()
     except OSError as error:
-        return Left(path, f"cannot be opened ({(error.strerror or 'unknown reason').lower()})")
+        return IgnoredFile(path, f"cannot be opened ({(error.strerror or 'unknown reason').lower()})")
     if not stat.S_ISREG(status.st_mode):
-        return Left(path, "is not a regular file")  # opening a pipe would wait for ever
+        return IgnoredFile(path, "is not a regular file")  # opening a pipe would wait for ever
     if leads_out(path, root):
-        return Left(path, LEADS_OUT)
+        return IgnoredFile(path, LEADS_OUT)
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        return Left(path, "has a name that is not UTF-8")
+        return IgnoredFile(path, "has a name that is not UTF-8")
     kind, compression = EXTENSIONS[extension]
     relative = PurePosixPath(path.relative_to(root).as_posix())
     return DataFile(path, relative, kind, compression, extension, status.st_size, status.st_mtime_ns)
 
 
-def walk(root: Path, start: Path | None = None) -> Iterator[DataFile | Left]:
+def walk(root: Path, start: Path | None = None) -> Iterator[DataFile | IgnoredFile]:
     """All files under `start` (the root unless told), sorted. Links are followed within the root, but never round in a
     circle."""
     seen: set[tuple[int, int]] = set()
 
-    def visit(folder: Path) -> Iterator[DataFile | Left]:
+    def visit(folder: Path) -> Iterator[DataFile | IgnoredFile]:
         try:
             status = folder.stat()
             entries = sorted(folder.iterdir(), key=lambda path: path.name)
         except OSError as error:
-            yield Left(folder, f"cannot be opened ({(error.strerror or 'unknown reason').lower()})")
+            yield IgnoredFile(folder, f"cannot be opened ({(error.strerror or 'unknown reason').lower()})")
             return
         if (status.st_dev, status.st_ino) in seen:
             return
@@ -215,17 +215,17 @@ def walk(root: Path, start: Path | None = None) -> Iterator[DataFile | Left]:
         names = {path.name for path in entries}
         # The raw files of these formats still hold rows that were deleted from the table.
         if "_delta_log" in names:
-            yield Left(folder, "is a Delta Lake table, whose files alone do not say which rows are valid")
+            yield IgnoredFile(folder, "is a Delta Lake table, whose files alone do not say which rows are valid")
             return
         if "metadata" in names and any((folder / "metadata").glob("*.metadata.json")):
-            yield Left(folder, "is an Iceberg table, whose files alone do not say which rows are valid")
+            yield IgnoredFile(folder, "is an Iceberg table, whose files alone do not say which rows are valid")
             return
         for path in entries:
             if not os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where access is denied
                 yield data_file(path, root)
             elif not path.name.startswith(".") and path.name != "_temporary":
                 if leads_out(path, root):
-                    yield Left(path, LEADS_OUT)
+                    yield IgnoredFile(path, LEADS_OUT)
                 else:
                     yield from visit(path)
 

@@ -29,7 +29,7 @@ from coset.environment.sources.files.layout import (
     EXTENSIONS,
     DataFile,
     FileSet,
-    Left,
+    IgnoredFile,
     Shape,
     TooLarge,
     Unreadable,
@@ -145,7 +145,7 @@ class Files(Source):
             raise SourceUnreachable(self.settings.name, f"{path} {reason}") from None
         entries = list(walk(path)) if is_folder else [data_file(path, path.parent)]
         files = [entry for entry in entries if isinstance(entry, DataFile)]
-        left = [(entry.path, entry.reason) for entry in entries if isinstance(entry, Left)]
+        left = [(entry.path, entry.reason) for entry in entries if isinstance(entry, IgnoredFile)]
         if not files and not is_folder:
             reason = f"{path} {left[0][1]}; known are {', '.join(sorted(EXTENSIONS))}"
             raise SourceUnreachable(self.settings.name, reason)

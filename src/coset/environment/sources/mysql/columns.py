@@ -1,4 +1,4 @@
-"""What a MySQL or MariaDB column becomes: its DuckDB type, the SQL that reads and compares it, its values as Arrow.
+"""MySQL and MariaDB columns: their DuckDB types, the SQL that reads and compares them, their values as Arrow.
 
 In: a column's native type (`decimal(10,2) unsigned`, `varchar(50) character set latin1`) and the text of its values as
 the server sends them. Out: a DuckDB type, sqlglot expressions, Arrow arrays. No value is ever rounded or cut:

@@ -59,6 +59,22 @@ _GONE = frozenset({1049, 1051, 1054, 1109, 1146, 1356, 1412})
 _DENIED = frozenset({1044, 1142, 1143, 1227, 1345, 1370})
 _TOO_SLOW = frozenset({1205, 1317, 1969, 3024})
 _TOO_LARGE = frozenset({1153, 1301})
+_REFUSALS = {
+    code: reason
+    for codes, reason in {
+        (
+            1045,
+            1698,
+            1862,
+        ): "the server at {address.place} refused user '{address.user}'; check the user and the password",
+        (1049,): "there is no database '{address.database}' at {address.place}",
+        (1044,): "user '{address.user}' may not use database '{address.database}'; grant it SELECT",
+        (1040, 1203, 1226): "the server at {address.place} has no connection left; try again later",
+        (1129, 1130): "the server at {address.place} does not accept connections from this machine",
+    }.items()
+    for code in codes
+}
+"""Why a connection was refused, by the server's code."""
 
 Result = TypeVar("Result")
 log = logging.getLogger(__name__)
@@ -334,16 +350,8 @@ class MySQL(Source):
 
     def _why_unreachable(self, error: Exception) -> str:
         address, code = self._address, error_code(error)
-        if code in {1045, 1698, 1862}:
-            return f"the server at {address.place} refused user '{address.user}'; check the user and the password"
-        if code == 1049:
-            return f"there is no database '{address.database}' at {address.place}"
-        if code == 1044:
-            return f"user '{address.user}' may not use database '{address.database}'; grant it SELECT"
-        if code in {1040, 1203, 1226}:
-            return f"the server at {address.place} has no connection left; try again later"
-        if code in {1129, 1130}:
-            return f"the server at {address.place} does not accept connections from this machine"
+        if code in _REFUSALS:
+            return _REFUSALS[code].format(address=address)
         if code == 2026 or "SSL" in str(error):
             return f"no encrypted connection to {address.place}: {self._message(error)}"
         if code == 3159 or isinstance(error, RuntimeError):

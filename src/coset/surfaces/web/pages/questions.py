@@ -179,7 +179,7 @@ def _shown(request: Request, asking: Asking) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Stood:
+class AnswerEvidence:
     """A table or document that an answer was given with."""
 
     reference: str
@@ -187,14 +187,17 @@ class Stood:
     said: str
 
 
-def _evidence(answer: Answer | None) -> list[Stood]:
+def _evidence(answer: Answer | None) -> list[AnswerEvidence]:
     """What the answer stands on: those of the view that its statements name come first."""
     if answer is None:
         return []
     if answer.view is None:
-        return [Stood(each, each, "") for each in answer.references[:SHOWN_EVIDENCE]]
+        return [AnswerEvidence(each, each, "") for each in answer.references[:SHOWN_EVIDENCE]]
     statements = " ".join(answer.sql).lower()
     tables = sorted(
         answer.view.evidence.tables, key=lambda each: (each.sql_name.lower() not in statements, -each.score)
     )
-    return [Stood(each.reference, each.sql_name, each.description or each.reading) for each in tables[:SHOWN_EVIDENCE]]
+    return [
+        AnswerEvidence(each.reference, each.sql_name, each.description or each.reading)
+        for each in tables[:SHOWN_EVIDENCE]
+    ]
