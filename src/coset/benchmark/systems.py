@@ -7,6 +7,7 @@ attempts times the number of questions, so a run that was broken off half-way is
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +67,12 @@ class System:
         return min(3, max(self.pass_hat)) if self.pass_hat and max(self.pass_hat) > 1 else None
 
 
+MEANS = (
+    "input_tokens", "cached_tokens", "output_tokens", "tool_calls", "requests", "seconds", "model_seconds",
+)  # fmt: skip
+"""What is told of a system as the mean of an attempt's figure over one trial of all questions."""
+
+
 def system_of(run: RunFolder, name: str | None = None) -> System:
     attempts = tuple(sorted(run.attempts.values(), key=lambda each: (each.dataset, natural(each.question), each.trial)))
     outcomes = outcomes_of(attempts)
@@ -80,9 +87,10 @@ def system_of(run: RunFolder, name: str | None = None) -> System:
     costs = [attempt.cost for attempt in attempts]
     known = bool(costs) and all(cost is not None for cost in costs)
 
-    def mean(values: list[float]) -> float:
-        return sum(values) / per
+    def mean(values: Iterable[float | None]) -> float:
+        return sum(value or 0.0 for value in values) / per
 
+    means = {name: mean(getattr(attempt, name) for attempt in attempts) for name in MEANS}
     return System(
         name=name or name_of(run.settings),
         run=run,
@@ -97,14 +105,8 @@ def system_of(run: RunFolder, name: str | None = None) -> System:
         by_dataset=by_dataset(outcomes),
         pass_at={k: score for k in ks if (score := pass_at_k(outcomes, k)) is not None},
         pass_hat={k: score for k in ks if (score := pass_hat_k(outcomes, k)) is not None},
-        input_tokens=mean([attempt.input_tokens for attempt in attempts]),
-        cached_tokens=mean([attempt.cached_tokens for attempt in attempts]),
-        output_tokens=mean([attempt.output_tokens for attempt in attempts]),
-        tool_calls=mean([attempt.tool_calls for attempt in attempts]),
-        requests=mean([attempt.requests for attempt in attempts]),
-        cost=mean([cost or 0.0 for cost in costs]) if known else None,
-        seconds=mean([attempt.seconds for attempt in attempts]),
-        model_seconds=mean([attempt.model_seconds for attempt in attempts]),
+        **means,
+        cost=mean(costs) if known else None,
         tool_errors={kind: count / per for kind, count in errors.most_common()},
         verdicts=dict(Counter(str(attempt.verdict) for attempt in attempts)),
         statuses=dict(Counter(str(attempt.status) for attempt in attempts)),

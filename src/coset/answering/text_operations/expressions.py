@@ -191,10 +191,21 @@ def choose(
     """
     wanted = [folded(label.get(field)) for label in labels]
     choosing = [number for number in range(len(labels)) if number % 3]
-    held_out = [number for number in range(len(labels)) if not number % 3]
     read = {candidate: [folded(value) for value in values] for candidate, values in readings.items()}
+    taken = _agreeing(read, wanted, choosing)
+    while taken:
+        if kept := _measured(taken, read, wanted):
+            return kept
+        taken.pop()
+    return None
+
+
+def _agreeing(
+    read: Mapping[Candidate, Sequence[str | None]], wanted: Sequence[str | None], numbers: Sequence[int]
+) -> list[Candidate]:
+    """The candidates that agree with most of these labels, each chosen for what those before it leave unread."""
     taken: list[Candidate] = []
-    open_ = list(choosing)
+    open_ = list(numbers)
     while len(taken) < MOST_TOGETHER:
         best: tuple[int, Candidate] | None = None
         for candidate, values in read.items():
@@ -206,20 +217,22 @@ def choose(
             break
         taken.append(best[1])
         open_ = [number for number in open_ if read[best[1]][number] is None]
-    while taken:
-        values = [
-            next((read[each][n] for each in taken if read[each][n] is not None), None) for n in range(len(labels))
-        ]
-        spoke = [number for number in held_out if values[number] is not None]
-        right = sum(values[number] == wanted[number] for number in spoke)
-        if spoke and right >= (LEAST_AGREEMENT - 0.05) * len(spoke):
-            silent = [number for number in range(len(labels)) if values[number] is None]
-            nothing = sum(wanted[number] is None for number in silent)
-            return KeptExpression(
-                tuple(taken), right / len(spoke), len(spoke), nothing / len(silent) if silent else 1.0
-            )
-        taken.pop()
-    return None
+    return taken
+
+
+def _measured(
+    taken: Sequence[Candidate], read: Mapping[Candidate, Sequence[str | None]], wanted: Sequence[str | None]
+) -> KeptExpression | None:
+    """The candidates as one expression, measured on the labels that it was not chosen by; None where it fails them."""
+    everyone = range(len(wanted))
+    values = [next((read[each][n] for each in taken if read[each][n] is not None), None) for n in everyone]
+    spoke = [number for number in everyone if not number % 3 and values[number] is not None]
+    right = sum(values[number] == wanted[number] for number in spoke)
+    if not spoke or right < (LEAST_AGREEMENT - 0.05) * len(spoke):
+        return None
+    silent = [number for number in everyone if values[number] is None]
+    nothing = sum(wanted[number] is None for number in silent)
+    return KeptExpression(tuple(taken), right / len(spoke), len(spoke), nothing / len(silent) if silent else 1.0)
 
 
 def folded(value: Any) -> str | None:

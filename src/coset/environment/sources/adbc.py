@@ -71,24 +71,13 @@ class ADBC(Source):
             of_schema = [each for each in found if (each[1] or "") == shown]
             names = unique_names(each[2]["table_name"] for each in of_schema)
             for name, (catalog, schema, listed) in zip(names, of_schema, strict=True):
-                native = listed["table_name"]
-                arrow = connection.adbc_get_table_schema(
-                    native, catalog_filter=catalog, db_schema_filter=schema or None
-                )
-                columns = _with_native_types(
-                    listed_columns(_storage(arrow), _remarks(listed)), listed, sizes.get((schema, native), {})
-                )
-                is_view = "view" in listed["table_type"].lower()
-                table = Table(
-                    name, native, columns, schema=shown if len(schemas) > 1 else None,
-                    kind="view" if is_view else "table",
-                    primary_key=_primary_key(listed, {column.native_name: column.name for column in columns}),
-                )  # fmt: skip
+                own_sizes = sizes.get((schema, listed["table_name"]), {})
+                exposed = shown if len(schemas) > 1 else None
+                table = _described(connection, name, exposed, (catalog, schema, listed), own_sizes)
                 self._places[table.schema, name] = (catalog or None, schema or None)
-                if not is_view and time.monotonic() < until:
+                if table.kind == "table" and time.monotonic() < until:
                     sql = count_rows(table, self._engine, schema=schema or None)
-                    count = _rows(connection, sql)[0][0]
-                    table = Table(**{**vars(table), "rows": int(count), "rows_exact": True})
+                    table = replace(table, rows=int(_rows(connection, sql)[0][0]), rows_exact=True)
                 tables.append(table)
         return tables
 
@@ -331,6 +320,24 @@ def _numeric_sizes(connection: Any) -> dict[tuple[str | None, str], dict[str, tu
         size = (int(precision), int(scale)) if precision is not None else None
         found.setdefault((schema, table), {})[column] = size
     return found
+
+
+def _described(
+    connection: Any,
+    name: str,
+    exposed: str | None,
+    place: tuple[str | None, str | None, Any],
+    sizes: dict[str, tuple[int, int] | None],
+) -> Table:
+    """A table as the driver lists it, under a name and in an exposed schema."""
+    catalog, schema, listed = place
+    native = listed["table_name"]
+    arrow = connection.adbc_get_table_schema(native, catalog_filter=catalog, db_schema_filter=schema or None)
+    columns = _with_native_types(listed_columns(_storage(arrow), _remarks(listed)), listed, sizes)
+    return Table(
+        name, native, columns, schema=exposed, kind="view" if "view" in listed["table_type"].lower() else "table",
+        primary_key=_primary_key(listed, {column.native_name: column.name for column in columns}),
+    )  # fmt: skip
 
 
 def _with_native_types(

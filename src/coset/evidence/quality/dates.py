@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -261,41 +261,65 @@ def read_formats(texts: Iterable[tuple[str, int]]) -> Reading:
         # May is its own abbreviation: it goes with whatever the other months are.
         short = format_.replace("%B", "%b")
         plain[short if plain[short] > plain[format_] else format_] += rows
-    undecided = contested = 0
-    proven: Counter[bool] = Counter()
-    for cases in ordered.values():
-        for case, count in cases:
-            if case.first > 12 or case.second > 12:
-                proven[case.first > 12] += count
-    for pair, cases in ordered.items():
-        day_first_format = next(name for name in sorted(pair) if name.index("%d") < name.index("%m"))
-        month_first_format = next(name for name in pair if name != day_first_format)
-        day_first = sum(count for case, count in cases if case.first > 12)
-        month_first = sum(count for case, count in cases if case.second > 12)
-        open_ = sum(
-            count for case, count in cases if case.first <= 12 and case.second <= 12 and case.first != case.second
-        )
-        same = sum(count for case, count in cases if case.first == case.second)
-        if day_first and month_first:
-            contested += open_
-        elif not (day_first or month_first):
-            undecided += open_
-        if day_first == month_first:
-            # Another writing in the same column is the next best witness; else the world's commoner order.
-            leads = proven[True] >= proven[False] if proven else "/" not in day_first_format
-        else:
-            leads = day_first > month_first
-        plain[day_first_format] += day_first + (open_ + same if leads else 0)
-        plain[month_first_format] += month_first + (0 if leads else open_ + same)
+    orders = {pair: _DayAndMonth.of(pair, cases) for pair, cases in ordered.items()}
+    day_first, month_first = (
+        sum(each.day_first for each in orders.values()),
+        sum(each.month_first for each in orders.values()),
+    )
+    for order in orders.values():
+        for name, rows in order.settled(day_first, month_first):
+            plain[name] += rows
     formats = tuple(FormatShare(name, rows) for name, rows in plain.most_common() if rows)
     return Reading(
         formats,
         sum(each.rows for each in formats),
-        undecided,
-        contested,
+        sum(each.open for each in orders.values() if not (each.day_first or each.month_first)),
+        sum(each.open for each in orders.values() if each.day_first and each.month_first),
         sum(each.rows for each in formats if "%y" in each.format),
         frozenset(read),
     )
+
+
+@dataclass(frozen=True)
+class _DayAndMonth:
+    """Rows of one writing in which day and month may change places: those that show which comes first, those that leave
+    it open, and those in which both are the same number."""
+
+    day_first_format: str
+    month_first_format: str
+    day_first: int
+    month_first: int
+    open: int
+    same: int
+
+    @classmethod
+    def of(cls, pair: frozenset[str], cases: Sequence[tuple[Written, int]]) -> _DayAndMonth:
+        day_first_format = next(name for name in sorted(pair) if name.index("%d") < name.index("%m"))
+        month_first_format = next(name for name in pair if name != day_first_format)
+        rows: Counter[str] = Counter()
+        for case, count in cases:
+            rows["day first"] += count if case.first > 12 else 0
+            rows["month first"] += count if case.second > 12 else 0
+            if case.first == case.second:
+                rows["same"] += count
+            elif max(case.first, case.second) <= 12:
+                rows["open"] += count
+        return cls(
+            day_first_format, month_first_format, rows["day first"], rows["month first"], rows["open"], rows["same"]
+        )
+
+    def settled(self, all_day_first: int, all_month_first: int) -> Iterator[tuple[str, int]]:
+        """The rows of each format. Another writing in the same column is the next best witness; else the world's
+        commoner order."""
+        if self.day_first != self.month_first:
+            leads = self.day_first > self.month_first
+        elif all_day_first or all_month_first:
+            leads = all_day_first >= all_month_first
+        else:
+            leads = "/" not in self.day_first_format
+        either = self.open + self.same
+        yield self.day_first_format, self.day_first + (either if leads else 0)
+        yield self.month_first_format, self.month_first + (0 if leads else either)
 
 
 LEAST_SHARE = 0.5

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import duckdb
 
@@ -71,105 +73,120 @@ class Style:
     texts: frozenset[str]
 
 
-def style_of(texts: list[tuple[str, int]]) -> Style:
-    counts: Counter[str] = Counter()
-    currencies: Counter[str] = Counter()
-    multiplied: Counter[str] = Counter()
-    read: set[str] = set()
-    lengths: set[int] = set()
-    whole, longest, numbers = True, 0, 0
-    for text, count in texts:
+class _Writing:
+    """The traits of a column's numbers, gathered text by text."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.currencies: Counter[str] = Counter()
+        self.multiplied: Counter[str] = Counter()
+        self.read: set[str] = set()
+        self.lengths: set[int] = set()
+        self.whole, self.longest, self.numbers = True, 0, 0
+
+    def add(self, text: str, count: int) -> None:
         if text.isascii() and text.isdigit():
-            # By far the commonest case, and all is known of it at once.
-            counts["integer"] += count
-            counts["plain"] += count
-            counts["leading_zeros"] += count if len(text) > 1 and text[0] == "0" else 0
-            currencies[""] += count
-            numbers += count
-            read.add(text)
-            longest = max(longest, len(text))
-            lengths.add(len(text))
-            continue
-        if len(text) > 40 or not any(letter.isdigit() for letter in text) or not _WHOLE.fullmatch(text):
-            continue
-        match = _BODY.search(text)
-        if match is None or (text.startswith("(") != text.endswith(")")):
-            continue
-        body = match[0]
-        separators = _separators(body)
-        if separators is None:
-            continue
-        counts[separators] += count
+            self._add_digits(text, count)
+        elif len(text) <= 40 and any(letter.isdigit() for letter in text) and _WHOLE.fullmatch(text):
+            match = _BODY.search(text)
+            separators = None if match is None else _separators(match[0])
+            if match is not None and separators is not None and text.startswith("(") == text.endswith(")"):
+                self._add_written(text, match[0], separators, count)
+
+    def _add_digits(self, text: str, count: int) -> None:
+        """By far the commonest case, and all is known of it at once."""
+        self._seen(text, len(text), count)
+        self.counts["integer"] += count
+        self.counts["plain"] += count
+        self.counts["leading_zeros"] += count if len(text) > 1 and text[0] == "0" else 0
+        self.currencies[""] += count
+
+    def _add_written(self, text: str, body: str, separators: str, count: int) -> None:
+        self._seen(text, sum(letter.isdigit() for letter in body), count)
+        self.counts[separators] += count
+        self.counts["plain"] += count if body == text.lstrip("+-") and separators in ("integer", "point") else 0
+        self.counts["parentheses"] += count if text.startswith("(") else 0
+        self.counts["percent"] += count if "%" in text else 0
         if separators == "grouped_other" and body[-1] != "," and ("," in body or "." in body):
-            counts["comma" if "," in body else "point"] += count
-            whole = False
-        numbers += count
-        read.add(text)
-        longest = max(longest, sum(letter.isdigit() for letter in body))
-        lengths.add(len(text))
-        if body == text.lstrip("+-") and separators in ("integer", "point"):
-            counts["plain"] += count
-        if (
-            separators not in ("integer", "grouped_comma", "grouped_dot", "either_comma", "either_dot", "grouped_other")
-            or "e" in text.lower()
-        ):
-            whole = False
-        if text.startswith("("):
-            counts["parentheses"] += count
-        if "%" in text:
-            counts["percent"] += count
-        found = _CURRENCY.search(text)
-        if found:
-            currencies[found[0]] += count
-        else:
-            currencies[""] += count
-        factor = _MULTIPLIER.search(text)
+            self.counts["comma" if "," in body else "point"] += count
+            self.whole = False
+        if separators not in _WITHOUT_FRACTION or "e" in text.lower():
+            self.whole = False
+        currency, factor = _CURRENCY.search(text), _MULTIPLIER.search(text)
+        self.currencies[currency[0] if currency else ""] += count
         if factor:
-            multiplied[factor[1].lower()] += count
-    decimal_comma, decimal_point = counts["comma"] + counts["dot_comma"], counts["point"] + counts["comma_point"]
-    grouped_comma, grouped_dot = (
-        counts["grouped_comma"] + counts["comma_point"],
-        counts["grouped_dot"] + counts["dot_comma"],
-    )
-    undecided = 0
-    # 1,234 alone says nothing; the rest of the column settles it, and else it is the commoner thousands separator.
-    if counts["either_comma"]:
-        settled = decimal_comma or decimal_point or grouped_comma or grouped_dot
-        undecided += 0 if settled else counts["either_comma"]
-        if (decimal_comma or grouped_dot) and not (grouped_comma or decimal_point):
-            decimal_comma += counts["either_comma"]
-            whole = False
+            self.multiplied[factor[1].lower()] += count
+
+    def _seen(self, text: str, digits: int, count: int) -> None:
+        self.numbers += count
+        self.read.add(text)
+        self.lengths.add(len(text))
+        self.longest = max(self.longest, digits)
+
+    def style(self, texts: list[tuple[str, int]]) -> Style:
+        counts = self.counts
+        undecided = 0 if self._says_what_a_comma_is() else counts["either_comma"]
+        self._settle_commas()
+        self._settle_points(texts)
+        return Style(
+            total=sum(count for _, count in texts),
+            numbers=self.numbers,
+            plain=counts["plain"],
+            whole=self.whole and not self.multiplied,
+            decimal_comma=counts["comma"] + counts["dot_comma"],
+            decimal_point=counts["point"] + counts["comma_point"],
+            grouped_comma=counts["grouped_comma"] + counts["comma_point"],
+            grouped_dot=counts["grouped_dot"] + counts["dot_comma"],
+            grouped_other=counts["grouped_other"],
+            undecided=undecided,
+            currencies=self.currencies,
+            percent=counts["percent"],
+            multiplied=self.multiplied,
+            parentheses=counts["parentheses"],
+            leading_zeros=counts["leading_zeros"],
+            longest=self.longest,
+            lengths=frozenset(self.lengths),
+            texts=frozenset(self.read),
+        )
+
+    def _has(self, *separators: str) -> bool:
+        return any(self.counts[each] for each in separators)
+
+    def _says_what_a_comma_is(self) -> bool:
+        return self._has("comma", "dot_comma", "point", "comma_point", "grouped_comma", "grouped_dot")
+
+    def _settle_commas(self) -> None:
+        """1,234 alone says nothing: the rest of the column settles it, else it is the commoner thousands separator."""
+        if not self.counts["either_comma"]:
+            return
+        is_decimal = self._has("comma", "dot_comma", "grouped_dot")
+        if is_decimal and not self._has("grouped_comma", "comma_point", "point"):
+            self.counts["comma"] += self.counts["either_comma"]
+            self.whole = False
         else:
-            grouped_comma += counts["either_comma"]
-    if counts["either_dot"]:
-        if (decimal_comma or grouped_dot) and not counts["point"]:
-            grouped_dot += counts["either_dot"]
-        else:
-            decimal_point += counts["either_dot"]
-            counts["plain"] += sum(
-                count for text, count in texts if text in read and _separators(text.lstrip("+-")) == "either_dot"
-            )
-            whole = False
-    return Style(
-        total=sum(count for _, count in texts),
-        numbers=numbers,
-        plain=counts["plain"],
-        whole=whole and not multiplied,
-        decimal_comma=decimal_comma,
-        decimal_point=decimal_point,
-        grouped_comma=grouped_comma,
-        grouped_dot=grouped_dot,
-        grouped_other=counts["grouped_other"],
-        undecided=undecided,
-        currencies=currencies,
-        percent=counts["percent"],
-        multiplied=multiplied,
-        parentheses=counts["parentheses"],
-        leading_zeros=counts["leading_zeros"],
-        longest=longest,
-        lengths=frozenset(lengths),
-        texts=frozenset(read),
-    )
+            self.counts["grouped_comma"] += self.counts["either_comma"]
+
+    def _settle_points(self, texts: list[tuple[str, int]]) -> None:
+        if not self.counts["either_dot"]:
+            return
+        if self._has("comma", "dot_comma", "grouped_dot") and not self.counts["point"]:
+            self.counts["grouped_dot"] += self.counts["either_dot"]
+            return
+        self.counts["point"] += self.counts["either_dot"]
+        self.counts["plain"] += sum(
+            count for text, count in texts if text in self.read and _separators(text.lstrip("+-")) == "either_dot"
+        )
+        self.whole = False
+
+
+_WITHOUT_FRACTION = ("integer", "grouped_comma", "grouped_dot", "either_comma", "either_dot", "grouped_other")
+
+
+def style_of(texts: list[tuple[str, int]]) -> Style:
+    writing = _Writing()
+    for text, count in texts:
+        writing.add(text, count)
+    return writing.style(texts)
 
 
 def _separators(body: str) -> str | None:
@@ -262,35 +279,17 @@ def numbers(
     if not total or style_of(glance).numbers < 0.15 * sum(count for _, count in glance):
         return []
     style = style_of(texts)
-    if style.multiplied.keys() == {"b"} and not any(style.currencies.keys()):
-        return []  # room 224B, third base 3B
-    if not style.numbers or style.leading_zeros >= 0.01 * style.numbers or style.longest > 15:
-        return []
     words = [(text, count) for text, count in texts if text not in style.texts]
-    word_rows = sum(count for _, count in words)
-    if style.numbers >= 0.95 * total:
-        if style.plain == style.numbers and _reads_as_codes(style):
-            return []
-        kind = "number_as_text"
-    elif _only_words(words, word_rows) and (
-        style.numbers >= 0.5 * total or (style.numbers >= 0.2 * total and len(words) <= 20)
-    ):
-        kind = "mixed_types"
-    else:
+    kind = _kind(style, words, texts)
+    if kind is None:
         return []
-    if kind == "mixed_types" and style.plain == style.numbers and style.whole and len(words) > 0.5 * len(texts):
-        return []
-    for guarded in (False, True):
-        expression, type_name = number_expression(observed.bare_text(), style, guarded=guarded)
-        parsed = tried(connection, observed.name, [text for text, _ in texts], expression)
-        if all(value is None for (text, _), value in zip(texts, parsed, strict=True) if text not in style.texts):
-            break
+    expression, type_name, parsed = _tried(connection, observed, texts, style)
     pairs = [(float(value), count) for (_, count), value in zip(texts, parsed, strict=True) if value is not None]
-    read = sum(count for _, count in pairs)
+    read, word_rows = sum(count for _, count in pairs), sum(count for _, count in words)
     if read < 0.98 * style.numbers:
         return []
     diagnostics = Diagnostic(
-        kind="mixed_types" if kind == "mixed_types" else "number_as_text",
+        kind=kind,
         share=observed.share(word_rows if kind == "mixed_types" else read),
         detail=_detail(style, words, word_rows, total, kind),
         expression=expression,
@@ -298,6 +297,35 @@ def numbers(
         examples=tuple(text for text, _ in (words if kind == "mixed_types" else texts)[:5]),
     )
     return [(diagnostics, pairs)]
+
+
+def _kind(
+    style: Style, words: list[tuple[str, int]], texts: list[tuple[str, int]]
+) -> Literal["number_as_text", "mixed_types"] | None:
+    """What is wrong with a column of such texts, if anything; `words` are those that are no numbers."""
+    if style.multiplied.keys() == {"b"} and not any(style.currencies.keys()):
+        return None  # room 224B, third base 3B
+    if not style.numbers or style.leading_zeros >= 0.01 * style.numbers or style.longest > 15:
+        return None
+    is_plain = style.plain == style.numbers
+    if style.numbers >= 0.95 * style.total:
+        return None if is_plain and _reads_as_codes(style) else "number_as_text"
+    least = 0.2 if len(words) <= 20 else 0.5
+    if style.numbers < least * style.total or not _only_words(words, sum(count for _, count in words)):
+        return None
+    return None if is_plain and style.whole and len(words) > 0.5 * len(texts) else "mixed_types"
+
+
+def _tried(
+    connection: duckdb.DuckDBPyConnection, observed: Observed, texts: list[tuple[str, int]], style: Style
+) -> tuple[str, str, Sequence[Any]]:
+    """The shortest expression that reads no words, its type, and what it makes of the texts."""
+    for guarded in (False, True):
+        expression, type_name = number_expression(observed.bare_text(), style, guarded=guarded)
+        parsed = tried(connection, observed.name, [text for text, _ in texts], expression)
+        if all(value is None for (text, _), value in zip(texts, parsed, strict=True) if text not in style.texts):
+            break
+    return expression, type_name, parsed
 
 
 def _reads_as_codes(style: Style) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 
 import duckdb
 
@@ -99,64 +100,97 @@ def units(connection: duckdb.DuckDBPyConnection, observed: Observed, texts: list
         c for _, c in glance
     ):
         return _currencies(observed, texts, total)
+    measures = _measures(texts, total)
+    return (
+        _currencies(observed, texts, total) if measures is None else _diagnosed(connection, observed, texts, measures)
+    )
+
+
+@dataclass(frozen=True)
+class _Measures:
+    """The measures of a column: rows and texts by unit, their numbers with rows, and rows of numbers without a unit."""
+
+    total: int
+    counts: Counter[str]
+    written: dict[str, list[str]]
+    numbers: list[tuple[str, int]]
+    bare: int
+
+    @property
+    def measured(self) -> int:
+        return sum(self.counts.values())
+
+
+def _measures(texts: list[tuple[str, int]], total: int) -> _Measures | None:
+    """None where too much is something else."""
     counts: Counter[str] = Counter()
     written: defaultdict[str, list[str]] = defaultdict(list)
     bare = others = 0
-    bodies: list[tuple[str, int]] = []
+    numbers: list[tuple[str, int]] = []
     for text, count in texts:
         match = _MEASURE.fullmatch(text) if len(text) <= 40 else None
         if match:
             unit = match[2].lower()
             counts[unit] += count
             written[unit].append(text)
-            bodies.append((match[1].replace(" ", "") if match[1][0] in "+-" else match[1], count))
+            numbers.append((match[1].replace(" ", "") if match[1][0] in "+-" else match[1], count))
         elif _BARE.fullmatch(text):
             bare += count
         else:
             others += count
             if others > 0.1 * total:
-                return _currencies(observed, texts, total)
-    measured = sum(counts.values())
-    if measured + bare < 0.9 * total or measured < 0.5 * total:
-        return _currencies(observed, texts, total)
+                return None
+    found = _Measures(total, counts, written, numbers, bare)
+    return found if found.measured + bare >= 0.9 * total and found.measured >= 0.5 * total else None
+
+
+def _diagnosed(
+    connection: duckdb.DuckDBPyConnection, observed: Observed, texts: list[tuple[str, int]], found: _Measures
+) -> Diagnostic | None:
+    counts = found.counts
     known = {unit: dimension for unit in counts for dimension, members in DIMENSIONS.items() if unit in members}
-    if sum(counts[unit] for unit in known) < 0.8 * measured:
+    if sum(counts[unit] for unit in known) < 0.8 * found.measured:
         return None  # 12A, 3B: pieces of a code, not units
-    dimensions = {known[unit] for unit in known if counts[unit] >= 0.01 * measured}
-    style = style_of(bodies)
+    dimensions = {known[unit] for unit in known if counts[unit] >= 0.01 * found.measured}
     commonest = next(unit for unit, _ in counts.most_common() if unit in known)
-    expression = _expression(observed.bare_text(), style, counts, commonest, known) if len(dimensions) == 1 else None
-    if expression is not None:
+    expression: str | None = None
+    if len(dimensions) == 1:
+        expression = _expression(observed.bare_text(), style_of(found.numbers), counts, commonest, known)
         parsed = tried(connection, observed.name, [each for each, _ in texts], expression)
         read = sum(count for (_, count), value in zip(texts, parsed, strict=True) if value is not None)
         if read < 0.95 * sum(counts[unit] for unit in counts if known.get(unit) == known[commonest]):
             expression = None
-    base = {
-        DIMENSIONS[known[unit]][unit] if known[unit] != "temperature" else unit.strip("°")
-        for unit in known
-        if counts[unit]
-    }
-    shares = ", ".join(f"{unit} {count / total:.1%}" for unit, count in counts.most_common(8))
+    base = {_base(unit, dimension) for unit, dimension in known.items() if counts[unit]}
     several = len(base) > 1 or len(dimensions) > 1
+    return Diagnostic(
+        kind="mixed_units" if several else "number_as_text",
+        share=observed.share(found.measured),
+        detail=_detail(found, commonest if expression else None, several),
+        expression=expression,
+        type="DOUBLE" if expression else None,
+        examples=tuple(found.written[unit][0] for unit, _ in counts.most_common(5)),
+    )
+
+
+def _base(unit: str, dimension: str) -> float | str:
+    """What is the same for two units that are one: how often the dimension's first unit is in it."""
+    return unit.strip("°") if dimension == "temperature" else DIMENSIONS[dimension][unit]
+
+
+def _detail(found: _Measures, converted_to: str | None, several: bool) -> str:
+    shares = ", ".join(f"{unit} {count / found.total:.1%}" for unit, count in found.counts.most_common(8))
     if several:
-        detail = f"Measures in several units: {shares}"
+        detail = f"Measures in several units: {shares}; "
         detail += (
-            f"; the expression gives all in {commonest}"
-            if expression
-            else "; they cannot be converted into one another"
+            f"the expression gives all in {converted_to}"
+            if converted_to
+            else "they cannot be converted into one another"
         )
     else:
         detail = f"Numbers are kept as text with their unit: {shares}"
-    if bare:
-        detail += f"; {bare / total:.1%} have no unit and become NULL"
-    return Diagnostic(
-        kind="mixed_units" if several else "number_as_text",
-        share=observed.share(measured),
-        detail=detail + ".",
-        expression=expression,
-        type="DOUBLE" if expression else None,
-        examples=tuple(written[unit][0] for unit, _ in counts.most_common(5)),
-    )
+    if found.bare:
+        detail += f"; {found.bare / found.total:.1%} have no unit and become NULL"
+    return detail + "."
 
 
 def _expression(text: str, style: Style, counts: Counter[str], commonest: str, known: dict[str, str]) -> str:

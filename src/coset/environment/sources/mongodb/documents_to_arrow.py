@@ -16,8 +16,9 @@ import json
 import math
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
@@ -106,21 +107,21 @@ def _scalars(shape: Scalar, values: Sequence[Any]) -> Sequence[Any]:
         for value in values:
             if type(value) is not float and value is not None and not -EXACT_IN_DOUBLE <= value <= EXACT_IN_DOUBLE:
                 raise DoesNotFit((), "long, out of the range that a DOUBLE holds exactly")
-    elif shape.type == "TIMESTAMP" and types - {datetime.datetime}:
-        return [_timestamp(value) for value in values]
-    elif shape.type in {"UUID", "BLOB"}:
-        return [value if value is None else _bytes_or_uuid(shape.type, value) for value in values]
-    elif "decimal" in kinds or shape.type.startswith("DECIMAL"):
-        if shape.type == "VARCHAR":
-            return [None if value is None else str(value) for value in values]
-        return [None if value is None else _decimal(value) for value in values]
-    elif "objectId" in kinds:
-        if kinds == {"objectId"}:
-            return [value and value.binary.hex() for value in values]
-        return [value if value is None or type(value) is str else str(value) for value in values]
-    elif shape.type == "VARCHAR" and kinds - {"string"}:
-        return [None if value is None else str(value) for value in values]
-    return values
+        return values
+    convert = _conversion(shape.type, types, kinds)
+    return values if convert is None else [None if value is None else convert(value) for value in values]
+
+
+def _conversion(type_: str, types: set[type], kinds: set[str]) -> Callable[[Any], Any] | None:
+    """What makes the values of a column what pyarrow takes; None where they are that already. The first rule holds."""
+    rules: tuple[tuple[bool, Callable[[Any], Any] | None], ...] = (
+        (type_ == "TIMESTAMP" and bool(types - {datetime.datetime}), _timestamp),
+        (type_ in {"UUID", "BLOB"}, partial(_bytes_or_uuid, type_)),
+        ("decimal" in kinds or type_.startswith("DECIMAL"), str if type_ == "VARCHAR" else _decimal),
+        (kinds == {"objectId"}, lambda value: value.binary.hex()),
+        ("objectId" in kinds or (type_ == "VARCHAR" and bool(kinds - {"string"})), str),
+    )
+    return next((convert for holds, convert in rules if holds), None)
 
 
 def _accepted(shape: Scalar) -> frozenset[str]:
