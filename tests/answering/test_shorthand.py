@@ -6,9 +6,9 @@ import duckdb
 import pytest
 
 from coset.answering.evidence.shorthand import Shorthand, one_cleaning, shortened
-from coset.evidence.quality.nulls import LOOK_FIRST
 from coset.routing.views.text import view_text
 from coset.routing.views.view import Cleaning, EvidenceView, LeftOut, ViewColumn, ViewRelation, ViewTable
+from coset.state.objects import LOOK_FIRST
 
 BORN = "CAST(try_strptime(\"born\", ['%d.%m.%Y', '%Y-%m-%d']) AS DATE)"
 YEAR = "try_cast(nullif(regexp_extract(\"note\", 'since ((?:19|20)\\d{2})', 1), '') AS INTEGER)"

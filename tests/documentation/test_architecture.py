@@ -76,3 +76,10 @@ def test_a_stage_imports_only_from_stages_before_it(stage: str):
 
 def test_every_stage_has_its_place():
     assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} <= set(PLACE)
+
+
+def test_comprehension_is_walked_through_stage_by_stage():
+    from coset.use_cases.comprehend import STAGES as OF_COMPREHENSION
+
+    walked = re.findall(r"^- \*([^*]+)\*, `(\w+)`", PAGE, re.MULTILINE)
+    assert walked == [(stage.what.capitalize(), stage.run.__name__) for stage in OF_COMPREHENSION]

@@ -115,6 +115,10 @@ DiagnosticKind = Literal[
 ]  # fmt: skip
 
 
+LOOK_FIRST = "look before making it NULL"
+"""Said in the detail of null tokens that may be values of their own."""
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """Dirt that changes answers, how much of it there is, and the expression that cleans it where there is one."""

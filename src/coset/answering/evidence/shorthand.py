@@ -17,9 +17,9 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from coset.evidence.quality.nulls import LOOK_FIRST
 from coset.routing.views.view import Cleaning, EvidenceView, ViewColumn, ViewRelation, ViewTable
 from coset.sql_text import identifier
+from coset.state.objects import LOOK_FIRST
 
 OF_TEXT = frozenset({"null_tokens", "stray_characters"})
 """Kinds whose expression gives the text without that dirt, so that its ends can be trimmed after it."""

@@ -17,11 +17,9 @@ import duckdb
 
 from coset.evidence.quality.observed import BLANKS, EVERYWHERE, Observed, as_text, one_of, reads_as_null, tried, trimmed
 from coset.sql_text import identifier
-from coset.state.objects import Diagnostic
+from coset.state.objects import LOOK_FIRST, Diagnostic
 
 MOST_TOKENS = 20
-LOOK_FIRST = "look before making it NULL"
-"""Said of a token that may be a value of its own."""
 
 
 def null_tokens(connection: duckdb.DuckDBPyConnection, relation: str, observed: Observed) -> list[Diagnostic]:
