@@ -186,31 +186,48 @@ def find_rules(
     ruling = [any(each >= SURE for _, each in parts) for parts in judged.values() if len(parts[0][0]) > SHORT]
     # In a document most of whose paragraphs are rules, a weaker sign is enough.
     least = LIKELY if ruling and sum(ruling) >= RULING * len(ruling) else SURE
-    found: list[Rule] = []
     for_all = any(_FOR_ALL.search(text) for section in list(sections.values())[:1] for text in section.paragraphs)
+    found: list[Rule] = []
     for reference, section in sections.items():
-        title = " / ".join(section.title_path)
-        titled = by_place.get((reference, -1), [])
-        rules: list[Rule] = []
-        for number in range(len(section.paragraphs)):
-            here = by_place.get((reference, number), [])
-            for text in _texts(judged[reference, number], least):
-                inside = [
-                    each for each in here if each.words.lower() in text.lower() or each.how in {"source", "reading"}
-                ]
-                about = _about(inside) or _about(titled)
-                named = any("/" in each for each in about)
-                general = (
-                    for_all or bool(_ALL_BELOW.search(title) or _EVERY_FIGURE.search(title)) or _is_general(text, named)
-                )
-                rules.append(Rule(reference, number, text, "general" if general else "particular", about))
-        mostly = 2 * sum(rule.scope == "general" for rule in rules) >= max(len(rules), 3)
-        for rule in rules:
-            names_something = any("/" in reference for reference in rule.about)
-            scope: Scope = "general" if mostly and not names_something else rule.scope
-            about = rule.about if rule.about or scope == "general" else tuple(about_all)[:MOST_ABOUT]
-            found.append(Rule(reference, rule.paragraph, rule.text, scope, about))
+        texts = [
+            (number, text)
+            for number in range(len(section.paragraphs))
+            for text in _texts(judged[reference, number], least)
+        ]
+        found += _scoped(_rules_of_section(reference, section, texts, by_place, for_all), about_all)
     return found
+
+
+def _rules_of_section(
+    reference: str,
+    section: Section,
+    texts: Iterable[tuple[int, str]],
+    by_place: Mapping[tuple[str, int], Sequence[Mention]],
+    for_all: bool,
+) -> list[Rule]:
+    """The sentences of a section that are rules, each with what it is about by its words, else by the title's."""
+    title = " / ".join(section.title_path)
+    is_general = for_all or bool(_ALL_BELOW.search(title) or _EVERY_FIGURE.search(title))
+    titled = _about(by_place.get((reference, -1), []))
+    rules: list[Rule] = []
+    for number, text in texts:
+        here = by_place.get((reference, number), [])
+        inside = [each for each in here if each.words.lower() in text.lower() or each.how in {"source", "reading"}]
+        about = _about(inside) or titled
+        general = is_general or _is_general(text, any("/" in each for each in about))
+        rules.append(Rule(reference, number, text, "general" if general else "particular", about))
+    return rules
+
+
+def _scoped(rules: Sequence[Rule], about_all: Sequence[str]) -> Iterator[Rule]:
+    """Where most rules of a section are general, so are the others that name nothing; the rest are about what their
+    document names."""
+    mostly = 2 * sum(rule.scope == "general" for rule in rules) >= max(len(rules), 3)
+    for rule in rules:
+        names_something = any("/" in reference for reference in rule.about)
+        scope: Scope = "general" if mostly and not names_something else rule.scope
+        about = rule.about if rule.about or scope == "general" else tuple(about_all)[:MOST_ABOUT]
+        yield Rule(rule.section, rule.paragraph, rule.text, scope, about)
 
 
 def _rows_of_tables(sections: Mapping[str, Section], judged: dict[tuple[str, int], list[tuple[str, int]]]) -> None:

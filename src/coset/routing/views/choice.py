@@ -9,7 +9,7 @@ reference. Knows nothing of cost or text.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coset.errors import CosetError
@@ -105,6 +105,34 @@ def choose(
     proven = any(anchor.kind == "name" or anchor.value is not None for anchor in sure)
     if not proven and not _is_near(scores, settings):
         return Selection(False, demanded=demanded, unfound=scores.unfound)
+    tables, order = _tables_in_order(sure, named, scores, objects, settings)
+    columns = {column.reference: column for table in tables for column in _own_facts(objects.columns(table))}
+    wanted = _WantedColumns(columns, {reference: scores.columns.get(reference, 0.0) for reference in columns}, settings)
+    wanted.want_named(sure[: settings.anchors])
+    covered = _cover(demanded, columns, wanted.strength, inventory, settings)
+    wanted.want_demanded(tuple(covered.values()), demanded)
+    wanted.want_of_tables(tables, scores, objects)
+    picks = wanted.picks()
+    competitors = _competitors(picks, columns, wanted.strength, settings)
+    return Selection(
+        matched=True,
+        picks=picks,
+        competitors=competitors,
+        rest=wanted.rest({each.column.reference for each in competitors}),
+        tables=tables,
+        order=order,
+        demanded=demanded,
+        covered=covered,
+        passages=tuple(dict.fromkeys(scores.passages)),
+        unfound=scores.unfound,
+        unread=scores.unread,
+    )
+
+
+def _tables_in_order(
+    sure: Sequence[Anchor], named: Sequence[str], scores: Ranked, objects: StateObjects, settings: ChoiceSettings
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """The tables that are wanted, with their scores, and those that are shown first; both are loaded."""
     tables = {
         table: score
         for table, score in _tables(sure, scores, objects, settings).items()
@@ -118,52 +146,69 @@ def choose(
     objects.load((*tables, *order))
     for place, table in enumerate(order):
         tables[table] = max(tables.get(table, 0.0), settings.likely * HALVING / (HALVING + place))
-    columns = {column.reference: column for table in tables for column in _own_facts(objects.columns(table))}
-    strength = {reference: scores.columns.get(reference, 0.0) for reference in columns}
-    reasons: dict[str, list[Why]] = {}
+    return tables, order
 
-    def want(reference: str, why: Why) -> None:
-        if why not in reasons.setdefault(reference, []):
-            reasons[reference].append(why)
 
-    for anchor in sure[: settings.anchors]:
-        if anchor.reference in columns and (anchor.kind != "name" or not _is_thin(columns[anchor.reference], settings)):
-            want(anchor.reference, "named" if anchor.kind == "name" else "holds a value")
-            strength[anchor.reference] = max(strength[anchor.reference], settings.strong * anchor.score)
-    covered = _cover(demanded, columns, strength, inventory, settings)
-    for reference in covered.values():
-        want(reference, "demanded")
-    for reference, column in columns.items():
-        if strength[reference] >= settings.strong and column.kind != "facet":
-            want(reference, "demanded" if _is_demanded(column, demanded) else "context")
-    with_picks = {columns[reference].table for reference in reasons}
-    for table, score in tables.items():
-        # A table that is wanted for itself shows at least the column that has most to do with the question.
-        if scores.tables.get(table, 0.0) >= settings.strong and table not in with_picks and objects.columns(table):
-            best = min(objects.columns(table), key=lambda each: (-strength[each.reference], each.order))
-            want(best.reference, "context")
-            strength[best.reference] = max(strength[best.reference], settings.relevant * score)
+@dataclass
+class _WantedColumns:
+    """Which columns are wanted for which reasons, and how strongly."""
 
-    def by_strength(references: Sequence[str]) -> list[str]:
-        return sorted(references, key=lambda each: (-strength[each], each))
+    columns: dict[str, ColumnFacts]
+    strength: dict[str, float]
+    settings: ChoiceSettings
+    reasons: dict[str, list[Why]] = field(default_factory=dict)
 
-    picks = tuple(Pick(columns[each], strength[each], tuple(reasons[each])) for each in by_strength(list(reasons)))
-    competitors = _competitors(picks, columns, strength, settings)
-    taken = set(reasons) | {each.column.reference for each in competitors}
-    rest = [each for each in columns if each not in taken and strength[each] >= settings.relevant]
-    return Selection(
-        matched=True,
-        picks=picks,
-        competitors=competitors,
-        rest=tuple(Pick(columns[each], strength[each], ("context",)) for each in by_strength(rest)),
-        tables=tables,
-        order=order,
-        demanded=demanded,
-        covered=covered,
-        passages=tuple(dict.fromkeys(scores.passages)),
-        unfound=scores.unfound,
-        unread=scores.unread,
-    )
+    def want(self, reference: str, why: Why) -> None:
+        if why not in self.reasons.setdefault(reference, []):
+            self.reasons[reference].append(why)
+
+    def want_named(self, anchors: Sequence[Anchor]) -> None:
+        """Columns that have a name or hold a value of the question."""
+        for anchor in anchors:
+            column, is_name = self.columns.get(anchor.reference), anchor.kind == "name"
+            if column is not None and not (is_name and _is_thin(column, self.settings)):
+                self.want(anchor.reference, "named" if is_name else "holds a value")
+                least = self.settings.strong * anchor.score
+                self.strength[anchor.reference] = max(self.strength[anchor.reference], least)
+
+    def want_demanded(self, covering: Sequence[str], demanded: Sequence[tuple[Coordinate, str, float]]) -> None:
+        """Columns that cover what is demanded, and those with a strong score."""
+        for reference in covering:
+            self.want(reference, "demanded")
+        for reference, column in self.columns.items():
+            if self.strength[reference] >= self.settings.strong and column.kind != "facet":
+                self.want(reference, "demanded" if _is_demanded(column, demanded) else "context")
+
+    def want_of_tables(self, tables: Mapping[str, float], scores: Ranked, objects: StateObjects) -> None:
+        """A table that is wanted for itself shows at least the column that has most to do with the question."""
+        with_picks = {self.columns[reference].table for reference in self.reasons}
+        for table, score in tables.items():
+            if (
+                scores.tables.get(table, 0.0) >= self.settings.strong
+                and table not in with_picks
+                and objects.columns(table)
+            ):
+                best = min(objects.columns(table), key=lambda each: (-self.strength[each.reference], each.order))
+                self.want(best.reference, "context")
+                self.strength[best.reference] = max(self.strength[best.reference], self.settings.relevant * score)
+
+    def picks(self) -> tuple[Pick, ...]:
+        return tuple(
+            Pick(self.columns[each], self.strength[each], tuple(self.reasons[each]))
+            for each in self._by_strength(list(self.reasons))
+        )
+
+    def rest(self, competitors: Collection[str]) -> tuple[Pick, ...]:
+        """What is relevant, but neither wanted nor a competitor of what is."""
+        found = [
+            each
+            for each in self.columns
+            if each not in self.reasons and each not in competitors and self.strength[each] >= self.settings.relevant
+        ]
+        return tuple(Pick(self.columns[each], self.strength[each], ("context",)) for each in self._by_strength(found))
+
+    def _by_strength(self, references: Sequence[str]) -> list[str]:
+        return sorted(references, key=lambda each: (-self.strength[each], each))
 
 
 def _named_tables(anchors: Sequence[Anchor], objects: StateObjects, settings: ChoiceSettings) -> tuple[str, ...]:
