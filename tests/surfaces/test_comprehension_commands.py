@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from api.server_processes import clean_environment
-from commands import coset
+from commands import coset, coset_process
 from coset.errors import CosetError
 
 
@@ -32,6 +32,13 @@ def comprehended(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_comprehending_again_reads_nothing(comprehended: Path):
     document = json.loads(coset("comprehend", "--json", folder=comprehended).stdout)
     assert document["looked_at"] == 0 and document["units"] == 2
+
+
+def test_verbose_says_what_a_long_command_does(comprehended: Path):
+    answer = coset_process("--verbose", "comprehend", "--jobs", "1", folder=comprehended)
+    assert answer.returncode == 0
+    places = [answer.stderr.index(stage) for stage in ("listing the sources", "finding relations", "indexing values")]
+    assert places == sorted(places)
 
 
 def test_show_prints_all_that_is_known(comprehended: Path):
