@@ -77,8 +77,6 @@ def find_and_store_code_lists(
         return table
 
     parts = with_uses(with_titles(parts, readings), connection, tables, ReadModel(state).all(ColumnRow), opened)
-    relations = ReadModel(state).relations
-    joined = {(row.left_columns[0], row.right_columns[0]) for row in relations if row.confidence >= SURE_JOIN}
     columns = code_columns(state, copies, readings)
 
     by_reference = {str(table.reference): table for table in tables}
@@ -96,7 +94,8 @@ def find_and_store_code_lists(
     names = {(str(part.table.reference), part.table.reference.table or "") for part in parts}
     retired = {*standing.retired, *spoken_of(texts, sorted(names), lists=True).retired}
     known = ListStanding(
-        copies, retired, standing.named, said_of_lists(texts, parts), measures(profiles(state, "attribute")), joined
+        copies, retired, standing.named, said_of_lists(texts, parts), measures(profiles(state, "attribute")),
+        surely_joined(state),
     )  # fmt: skip
     found = find_code_lists(columns, parts, known)
     lists = overruled(found, corrections_in_force(environment, state).code_lists)
@@ -232,13 +231,20 @@ TABLES_OF_LISTS = "tables of code lists"
 def code_lists_digest(environment: Environment, state: EvidenceState) -> str:
     """What code lists depend on: when it is the same, they are."""
     digest = hashlib.sha256(copies_digest(environment, state).encode())
-    digest.update(repr([(row.id, row.confidence) for row in ReadModel(state).relations]).encode())
+    digest.update(repr(sorted(surely_joined(state))).encode())
+    digest.update(repr(sorted(measures(profiles(state, "attribute")))).encode())
     digest.update(repr(corrections_in_force(environment, state).code_lists).encode())
     digest.update(repr([(each.reference, each.name) for each in ReadingStore(state).all(best=True)]).encode())
     # Tables that were no lists are none as long as they are the same, and the first line of the digest tells of that.
     lists = frozenset((state.meta(TABLES_OF_LISTS) or "").split("\n"))
     digest.update("\n".join(sentences_about(texts_in_force(state), lists)).encode())
     return digest.hexdigest()
+
+
+def surely_joined(state: EvidenceState) -> set[tuple[str, str]]:
+    """Pairs of columns that join."""
+    relations = ReadModel(state).relations
+    return {(row.left_columns[0], row.right_columns[0]) for row in relations if row.confidence >= SURE_JOIN}
 
 
 def code_columns(state: EvidenceState, copies: set[str], readings: Mapping[str, str] | None = None) -> list[CodeColumn]:
