@@ -194,7 +194,7 @@ def test_what_the_arbiter_misses_is_searched_for_before_the_agent_is_asked(envir
     with Wire(records("", *missing), call("answer", text="It cannot be answered.", confidence=0)) as wire:
         answer = ask("How warm was it in Bern?", environment, learned(wire), router=HandRouter())
     opening = wire.requests[1]["messages"][1]["content"]
-    assert "Searched for amount:" in opening and "shop/orders.amount" in opening and "NOTHING FOUND" in opening
+    assert "Searched for amount:" in opening and "shop.orders.amount" in opening and "NOTHING FOUND" in opening
     assert answer.confidence == 0 and len(answer.steps) == 2
 
 
