@@ -462,7 +462,7 @@ def test_an_environment_that_was_not_comprehended_is_told(tmp_path: Path):
 
 
 def test_a_limit_on_cost_without_a_price_is_refused(environment: Environment):
-    with pytest.raises(UserError, match="--max-tokens"):
+    with pytest.raises(UserError, match="max_tokens"):
         ask(QUESTION, environment, AskOptions(model="ollama:x", limits=Limits(cost=1.0)))
 
 

@@ -63,7 +63,7 @@ def test_what_is_nowhere_is_said_to_be_so_after_one_request(environment: Environ
 def test_what_stands_outside_the_view_is_looked_at_before_anyone_gives_up(environment: Environment, words: str):
     _, wire = asked(environment, missing("what was paid", words), call("answer", text="none", confidence=0))
     opening = wire.requests[1]["messages"][1]["content"]
-    assert len(wire.requests) == 2 and "shop/orders.status" in opening
+    assert len(wire.requests) == 2 and "shop.orders.status" in opening
 
 
 def test_only_the_words_given_are_searched_for(environment: Environment):
@@ -205,7 +205,7 @@ def test_several_things_are_recovered_at_once(environment: Environment):
         call("answer", text="none", confidence=0),
     )
     [told] = [message["content"] for message in wire.requests[2]["messages"] if message["role"] == "tool"]
-    assert "shop/orders.amount" in told and "crm/customers" in told and "NOTHING FOUND" in told
+    assert "shop.orders.amount" in told and "crm.customers" in told and "NOTHING FOUND" in told
 
 
 def test_the_arbiter_may_look_at_rows_before_it_decides(environment: Environment):
