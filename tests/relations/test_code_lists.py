@@ -346,3 +346,60 @@ def test_keys_that_a_machine_made_and_dates_with_three_digits_of_a_year_are_no_c
         (("STATE",), "ENU", True), (("STATE",), "PTG", True), (("STATE",), "ENU", False),
         (("KIND",), "ENU", True), (("KIND",), "PTG", True),
     }  # fmt: skip
+
+
+def test_languages_may_be_letters_or_words_where_the_column_is_called_after_them(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    by_letter = parts(
+        connection,
+        "orty",
+        "SELECT * FROM (VALUES ('100', 'E', 'ZA', 'Rush order'), ('100', 'L', 'ZA', 'Zlecenie pilne'), "
+        "('100', 'E', 'ZB', 'Return'), ('100', 'L', 'ZB', 'Zwrot')) AS t(CLNT, SPRAS, ORTY, BEZEI)",
+    )
+    assert {(part.code_column, part.domain, part.language) for part in by_letter} == {
+        ("ORTY", (), "en"),
+        ("ORTY", (), "pl"),
+    }
+    by_word = parts(
+        connection,
+        "colvals",
+        "SELECT * FROM (VALUES ('locsts', 'A1', 'US_ENGLISH', 'Empty place'), ('locsts', 'A1', 'POLISH', 'Puste'), "
+        "('locsts', 'B2', 'US_ENGLISH', 'Blocked'), ('locsts', 'B2', 'POLISH', 'Zablokowane')) "
+        "AS t(colnam, colval, locale_id, lngdsc)",
+    )
+    assert {(part.code_column, part.language) for part in by_word} == {("colval", "en"), ("colval", "pl")}
+
+
+def test_words_before_the_codes_are_their_domains_whatever_the_column_is_called(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    lists = parts(
+        connection,
+        "slow",
+        "SELECT * FROM (VALUES ('RODZ_UM', '10', 'PL', 'Umowa stala', '2010-01-01', NULL), "
+        "('RODZ_UM', '20', 'PL', 'Umowa zlecenie', '2010-01-01', '2022-12-31'), "
+        "('RODZ_UM', '20', 'PL', 'Pracownik agencji', '2023-01-01', NULL), "
+        "('NIEOB', 'UW', 'PL', 'Urlop wypoczynkowy', '2010-01-01', NULL), "
+        "('NIEOB', 'CH', 'PL', 'Zwolnienie chorobowe', '2010-01-01', NULL)) "
+        "AS t(slownik, kod, jezyk, opis, data_od, data_do)",
+    )
+    current = {part.domain: part.labels for part in lists if part.is_open and part.domain}
+    assert current == {
+        ("RODZ_UM",): {"10": "Umowa stala", "20": "Pracownik agencji"},
+        ("NIEOB",): {"UW": "Urlop wypoczynkowy", "CH": "Zwolnienie chorobowe"},
+    }
+
+
+def test_a_column_with_one_value_holds_no_codes_and_a_blank_may_be_one(connection: duckdb.DuckDBPyConnection) -> None:
+    lists = parts(
+        connection,
+        "dd",
+        "SELECT * FROM (VALUES ('STATV', 'E', 'A', '', 'Not relevant'), ('STATV', 'E', 'A', 'B', 'Partly processed'), "
+        "('STATV', 'E', 'A', 'C', 'Completely processed'), ('VGABE', 'E', 'A', '1', 'Goods receipt'), "
+        "('VGABE', 'E', 'A', '2', 'Invoice receipt')) AS t(DOMNAME, DDLANGU, LOCALST, DOMVALUE, DDTEXT)",
+    )
+    assert {(part.code_column, part.domain[0]) for part in lists if part.domain} == {
+        ("DOMVALUE", "STATV"),
+        ("DOMVALUE", "VGABE"),
+    }

@@ -163,3 +163,14 @@ def test_tables_of_very_many_columns_are_compared_in_little_memory():
     with duckdb.connect(config={"memory_limit": "500MB", "threads": "2"}) as connection:
         found = find_copies(connection, [made(connection, name, query) for name in ("wide", "wide_bak")])
     assert [(copy.table, copy.original) for copy in found] == [("shop/wide_bak", "shop/wide")]
+
+
+def test_lines_whose_rows_mostly_stand_in_a_table_of_another_name_are_no_copy_of_it():
+    bought = (
+        "SELECT i AS order_no, i % 7 AS line, 'P' || (i * 31 % 97) AS part, 5 + i % 40 AS quantity FROM range(400) t(i)"
+    )
+    received = f"SELECT *, 7000 + order_no AS receipt, DATE '2024-01-01' + order_no::INTEGER AS day FROM ({bought})"
+    found = copies_among({"purchase_lines": bought, "movements": f"FROM ({received}) WHERE order_no % 40 <> 0"})
+    assert found == {}
+    found = copies_among({"movements_bak": bought, "movements": f"FROM ({received}) WHERE order_no % 40 <> 0"})
+    assert [(copy.table, copy.original) for copy in found.values()] == [("shop/movements_bak", "shop/movements")]

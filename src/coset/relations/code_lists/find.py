@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from coset.environment.copy_names import name_hints
 from coset.relations.code_lists.agreement import CodeColumn, Said, agreement_of
@@ -246,6 +247,7 @@ def _is_version(column: CodeColumn, match: _Match, first: _Match) -> bool:
     return near and not other.domain and match.name >= 0.8
 
 
+@lru_cache(maxsize=20_000)
 def _domain_name(domain: tuple[str, ...]) -> str:
     return re.sub(r"[^a-z0-9]", "", "".join(domain).lower())
 

@@ -31,6 +31,8 @@ _READ = ("text", "enum", "integer", "date", "timestamp", "decimal", "boolean")
 COMPLETE = 0.8
 SHORT_CODE = 12
 LONGEST_CODE, MOST_DOMAINS = 24, 2_000
+LEAST_FILLED, MOST_NAMED_DOMAINS, LEAST_CODES = 0.6, 100, 1.3
+_NAME_OF_DOMAIN = re.compile(r"[^\W\d][\w.$-]{1,29}")
 LANGUAGES = frozenset((
     "en", "de", "fr", "it", "es", "nl", "pt", "pl", "sv", "da", "no", "nb", "fi", "cs", "sk", "hu", "ro", "bg", "el",
     "tr", "ru", "uk", "ja", "zh", "ko", "ar", "he", "e", "d", "f", "i", "s", "n", "p", "enu", "eng", "deu", "ger",
@@ -45,10 +47,34 @@ LOCALES = {
     "1042": "ko", "1025": "ar", "1037": "he",
 }  # fmt: skip
 """Languages by the numbers that Windows gives them, which many systems store."""
+_LETTERS = {
+    "d": "de", "e": "en", "f": "fr", "i": "it", "s": "es", "n": "nl", "p": "pt", "l": "pl", "v": "sv", "k": "da",
+    "o": "nb", "u": "fi", "c": "cs", "q": "sk", "h": "hu", "w": "bg", "g": "el", "t": "tr", "r": "ru", "j": "ja",
+    "a": "ar", "b": "he",
+}  # fmt: skip
+"""Languages by the letters that SAP gives them."""
+_IN_WORDS = {
+    "english": "en", "englisch": "en", "german": "de", "deutsch": "de", "french": "fr", "francais": "fr",
+    "français": "fr", "italian": "it", "italiano": "it", "spanish": "es", "espanol": "es", "español": "es",
+    "dutch": "nl", "nederlands": "nl", "portuguese": "pt", "portugues": "pt", "português": "pt", "polish": "pl",
+    "polski": "pl", "swedish": "sv", "svenska": "sv", "danish": "da", "dansk": "da", "norwegian": "nb", "norsk": "nb",
+    "finnish": "fi", "suomi": "fi", "czech": "cs", "hungarian": "hu", "romanian": "ro", "turkish": "tr",
+    "russian": "ru", "japanese": "ja", "chinese": "zh", "korean": "ko", "arabic": "ar",
+}  # fmt: skip
 _ORDER = re.compile(r"order|sort|seq|rank|posit|ordre|reihenf|ordin", re.IGNORECASE)
-_LANGUAGE = re.compile(r"lang|lng|lcid|locale|sprach|spras|lingua|idiom|taal|(?<![a-z])lg(?![a-z])", re.IGNORECASE)
-_BEGIN = re.compile(r"from|fr$|frm$|start|begin|since|debut|dal|desde|inizio|ab$|von|frdt|effd|strt", re.IGNORECASE)
-_END = re.compile(r"to$|to_|_to|end|until|till|fin|bis|hasta|al$|todt|expd|thru?$", re.IGNORECASE)
+_LANGUAGE = re.compile(
+    r"lang|lng|lcid|locale|sprach|spras|lingua|idiom|taal|j[eę]zyk|spr[aå]k|(?<![a-z])lg(?![a-z])", re.IGNORECASE
+)
+_BEGIN = re.compile(
+    r"from|fr$|frm$|start|begin|since|debut|dal|desde|inizio|ab$|von|frdt|effd|strt|vanaf|ingang"
+    r"|(?<![a-z])(?:od|fran|från|de)(?![a-z])",
+    re.IGNORECASE,
+)
+_END = re.compile(
+    r"to$|to_|_to|end|until|till|fin|bis|hasta|al$|todt|expd|thru?$|eind|fim"
+    r"|(?<![a-z])(?:do|tot|ate|até)(?![a-z])",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(
     r"name|nam$|nm$|label|lbl|text|txt|desc|dsc|title|meaning|libell|bez|descri|denom|wording|dl01|lang", re.IGNORECASE
 )
@@ -234,30 +260,36 @@ def _without_language(name: str) -> tuple[str, str | None]:
 
 
 def _domain_beside(columns: _Columns, values: dict[str, list[str | None]]) -> str | None:
-    for name, held in values.items():
-        if name in (columns.code, columns.label, columns.language, columns.begin, columns.end, columns.flag):
-            continue
-        if _DOMAIN.search(name) and _may_be_domain(held) and not _ID.search(name):
-            return name
-    return None
+    """A column that is called after domains, or one before the codes in which words name several codes each."""
+    used = (columns.code, columns.label, columns.language, columns.begin, columns.end, columns.flag)
+    free = [name for name, held in values.items() if name not in used and _may_be_domain(held) and not _ID.search(name)]
+    order = list(values)
+    named = [name for name in free if _DOMAIN.search(name)]
+    before = [
+        name for name in free if order.index(name) < order.index(columns.code) and _name_domains(name, columns, values)
+    ]
+    return next(iter((*named, *before)), None)
+
+
+def _name_domains(name: str, columns: _Columns, values: dict[str, list[str | None]]) -> bool:
+    """Whether the values of a column are the names of a few domains, each beside several codes."""
+    names = set(_present(values[name]))
+    if len(names) > MOST_NAMED_DOMAINS or not all(_NAME_OF_DOMAIN.fullmatch(each) for each in names):
+        return False
+    codes = set(zip(values[name], values[columns.code], strict=True))
+    return 2 * len(names) <= len(codes) and sum(bool(_WORDY.search(each)) for each in names) >= 0.8 * len(names)
 
 
 def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind]) -> _Columns | None:
     """What each column of a list is for: by its values, then by its name."""
     texts = [name for name in values if kinds[name] in ("text", "enum")]
-    language = next((name for name in texts if _LANGUAGE.search(name) and _are_letters(values[name])), None)
-    language = language or next((name for name in texts if _are_languages(values[name])), None)
+    language = next((name for name in texts if _LANGUAGE.search(name) and _may_be_languages(values[name])), None)
+    if language is None:
+        language = next((name for name in texts if _are_languages(values[name])), None)
     if language is None:
         language = next((name for name in values if _are_language_numbers(name, values[name])), None)
     dates = [name for name in values if _are_dates(values[name]) and name != language]
-    begin = next((name for name in dates if _BEGIN.search(name)), None)
-    end = next((name for name in dates if _END.search(name) and name != begin), None)
-    if begin is None and end is None and len(dates) == 2:
-        begin, end = sorted(dates, key=lambda name: max(_present(values[name])))
-    elif begin is None and end is not None:
-        begin = next((name for name in dates if name != end), None)
-    elif end is None and len(dates) == 2:
-        end = next(name for name in dates if name != begin)
+    begin, end = _period(dates, values)
     flag = next((name for name in values if name != language and _says_use(name, values[name])), None)
     rest = [name for name in values if name not in (language, begin, end, flag) and name not in dates]
     labels = sorted(
@@ -298,6 +330,31 @@ def _columns_of(values: dict[str, list[str | None]], kinds: dict[str, ColumnKind
     if found.domain and len(first) <= 2 and set(found.domain) <= set(first):
         return replace(found, domain=tuple(first))
     return found
+
+
+def _period(dates: Sequence[str], values: dict[str, list[str | None]]) -> tuple[str | None, str | None]:
+    """The columns that say from when and until when a row is in force: by their names, else by their values."""
+    begin = next((name for name in dates if _BEGIN.search(name) and not _END.search(name)), None)
+    begin = begin or next((name for name in dates if _BEGIN.search(name)), None)
+    end = next((name for name in dates if _END.search(name) and name != begin), None)
+    if begin is None and end is None and len(dates) == 2:
+        one, other = dates
+        pairs = [(left, right) for left, right in zip(values[one], values[other], strict=True)]
+        ended_later = sum(_is_before(left, right) for left, right in pairs)
+        ended_sooner = sum(_is_before(right, left) for left, right in pairs)
+        begin, end = (one, other) if ended_later >= ended_sooner else (other, one)
+    elif begin is None and end is not None:
+        begin = next((name for name in dates if name != end), None)
+    elif end is None and len(dates) == 2:
+        end = next(name for name in dates if name != begin)
+    return begin, end
+
+
+def _is_before(begin: str | None, end: str | None) -> bool:
+    """Whether a period may begin and end so: one without an end has just begun."""
+    if not begin or begin in _NO_DATE:
+        return False
+    return not end or end in _NO_DATE or _year_first(begin) <= _year_first(end)
 
 
 def _numbers_rows(name: str, codes: Sequence[str], values: dict[str, list[str | None]]) -> bool:
@@ -361,7 +418,7 @@ def _best_code(
         ]
         for size in range(3):
             for domain in combinations(domains[:6], size):
-                if not _is_key(values, (*domain, code, *fixed)):
+                if not _is_key(values, (*domain, code, *fixed)) or not _has_several(values, domain, code):
                     continue
                 # A domain stands before its codes, and has more of a name than they have.
                 before = sum(order.index(name) < order.index(code) for name in domain)
@@ -372,6 +429,14 @@ def _best_code(
             if best is not None and best[0][0] <= size:
                 break
     return best[1:] if best else None
+
+
+def _has_several(values: dict[str, list[str | None]], domain: tuple[str, ...], code: str) -> bool:
+    """Whether domains have several codes: what has one is a code itself."""
+    if not domain:
+        return True
+    domains = list(zip(*(values[name] for name in domain), strict=True))
+    return len(set(zip(domains, values[code], strict=True))) >= LEAST_CODES * len(set(domains))
 
 
 def _may_be_domain(values: Sequence[str | None]) -> bool:
@@ -407,7 +472,7 @@ def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str |
             tests.append(f"{identifier(columns.language)} = {literal(language)}")
         if in_force_is:
             tests.append(in_force_is if in_force else f"NOT {in_force_is}")
-        language = LOCALES.get(language or "", language)
+        language = _language_in_short(language)
         if language is None:
             language = inner if NESTED in columns.label and inner in LANGUAGES else said
         condition = " AND ".join(tests) or None
@@ -415,6 +480,14 @@ def _parts(table: JoinableTable, columns: _Columns, values: dict[str, list[str |
             table, columns.code.replace(NESTED, "."), label_column, domain, condition, language, in_force, has_validity,
             labels, len(overlaps.get(domain, ())) if in_force else 0,
         )  # fmt: skip
+
+
+def _language_in_short(written: str | None) -> str | None:
+    """`de` for 1031 and for POLISH `pl`; what is short already stays as it is written, but for the letters of SAP."""
+    if written is None:
+        return None
+    named = next((_IN_WORDS[word] for word in re.findall(r"[^\W\d_]+", written.lower()) if word in _IN_WORDS), None)
+    return LOCALES.get(written) or named or _LETTERS.get(written.lower(), written)
 
 
 def _validity(columns: _Columns, values: dict[str, list[str | None]]) -> tuple[list[bool], str | None]:
@@ -492,6 +565,17 @@ def _present(values: Sequence[str | None]) -> list[str]:
     return [value for value in values if value]
 
 
+def _may_be_languages(values: Sequence[str | None]) -> bool:
+    """Whether the values of a column that is called after languages may be some, whatever letters they have."""
+    found = set(_present(values))
+    return (
+        None not in values
+        and 1 <= len(found) <= 12
+        and len(found) <= max(1, len(values) / 2)
+        and all(re.fullmatch(r"[^\W\d]{1,20}(?:-[^\W\d]{2,8})?", value) for value in found)
+    )
+
+
 def _are_languages(values: Sequence[str | None]) -> bool:
     found = set[str]()
     for value in filter(None, dict.fromkeys(values)):
@@ -500,12 +584,6 @@ def _are_languages(values: Sequence[str | None]) -> bool:
             return False
         found.add(language)
     return 1 <= len(found) <= 12 and found <= LANGUAGES and (len(found) > 1 or len(next(iter(found))) > 1)
-
-
-def _are_letters(values: Sequence[str | None]) -> bool:
-    """A few short words, as languages are written where a column is called after them."""
-    found = set(_present(values))
-    return bool(found) and 4 * len(found) <= len(values) and all(len(each) <= 5 and each[0].isalpha() for each in found)
 
 
 def _are_language_numbers(name: str, values: Sequence[str | None]) -> bool:
@@ -533,8 +611,15 @@ def _are_labels(values: Sequence[str | None]) -> bool:
 
 
 def _are_codes(values: Sequence[str | None]) -> bool:
+    """Short values of which there are several; a blank may stand for none of them, missing ones may not."""
     found = _present(values)
-    return bool(found) and len(found) >= 0.95 * len(values) and max(map(len, found)) <= LONGEST_CODE
+    known = sum(value is not None for value in values)
+    return (
+        len(set(found)) > 1
+        and known >= 0.95 * len(values)
+        and len(found) >= LEAST_FILLED * len(values)
+        and max(map(len, found)) <= LONGEST_CODE
+    )
 
 
 def _mean_length(values: Sequence[str | None]) -> float:

@@ -27,6 +27,8 @@ SHARED_COLUMNS = 0.75
 """The share of the narrower table's columns that the other must have."""
 ROWS_FOUND = 0.7
 AGREEMENT = 0.6
+WHOLLY_FOUND = 0.99
+"""The share of rows of a table that must stand in one which is called something else."""
 FEW_ROWS = 60
 """A table for trials has at most so many rows, or a twentieth of its original."""
 LEFT_OVER_ROWS = 200
@@ -196,6 +198,8 @@ def _is_copy(pair: _Pair, rank: Mapping[str, float], standing: Standing) -> bool
     if not pair.is_contained:
         return _is_trial(pair, rank) or _is_old_version(pair, rank)
     rows = pair.rows
+    if rows.left_found < WHOLLY_FOUND and hints_of(pair.table).is_plain and not _same_stem(pair):
+        return False  # Lines of orders and receipts of goods for them have columns and rows in common.
     if _is_copy_by_name(pair.other) and not _is_copy_by_name(pair.table):
         return False  # A backup that still has rows which were purged from its original stays a backup.
     if rows.left_rows < rows.right_rows and not pair.contains:

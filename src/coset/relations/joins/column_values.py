@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from coset.environment.source import Column
 from coset.evidence.column_expressions import ColumnKind, column_kind
 from coset.evidence.reading import JoinableTable
+from coset.relations.joins.clients import within_main_client
 from coset.sql_text import identifier, literal
 
 if TYPE_CHECKING:
@@ -286,7 +287,8 @@ def gather(connection: duckdb.DuckDBPyConnection, tables: Sequence[JoinableTable
     known: dict[int, int] = {}
     parts: dict[int, int] = {}
     number = 0
-    for place, table in enumerate(tables):
+    for place, whole in enumerate(tables):
+        table = within_main_client(connection, whole)
         columns: list[_Readable] = []
         for position, column in _with_places_inside(table):
             for kind, lists in _may_join(column.type):
