@@ -403,3 +403,16 @@ def test_a_column_with_one_value_holds_no_codes_and_a_blank_may_be_one(connectio
         ("DOMVALUE", "STATV"),
         ("DOMVALUE", "VGABE"),
     }
+
+
+def test_the_status_of_other_things_decodes_nothing(connection: duckdb.DuckDBPyConnection):
+    rows = ", ".join(f"('BRIDGE_STATUS', '{code}', 'bridge is {code}')" for code in ("A", "C", "D"))
+    more = ", ".join(f"('PARCEL_STATUS', '{code}', 'parcel is {code}')" for code in ("A", "B", "E"))
+    lists = parts(connection, "lookup", f"SELECT * FROM (VALUES {rows}, {more}) t(domain, code, label)")
+    bare = CodeColumn("erp/deals.sts_cd", "deals", "sts_cd", ("id", "sts_cd"), "erp/deals", {"A": 4, "C": 3}, "status")
+    assert find_code_lists([bare], lists) == []
+    own = replace(
+        bare, reference="erp/parcels.sts_cd", table="parcels", table_reference="erp/parcels", counts={"A": 4, "B": 1}
+    )
+    [current] = find_code_lists([own], lists)
+    assert "PARCEL_STATUS" in str(current.condition)

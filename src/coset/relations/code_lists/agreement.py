@@ -31,6 +31,9 @@ BY_TABLE = 0.65
 """What it is worth that a domain is called after the column's table and source, and not after the column."""
 SAID = 0.9
 LEAST_OWN, SHORTEST_SPELLED = 0.6, 3
+LEAST_SPELLED, FULLY_SPELLED = 0.6, 0.3
+LEAST_BACK, OF_OTHERS = 0.7, 0.59
+_COMMON = ("status", "sts", "state", "type", "typ", "kind", "class", "category", "reason", "level", "group", "code")
 _LIST_MARK = re.compile(
     r"^(?:refs?|lkp?|lkup|lookups?|tbl|tab|dict?|dim|cat|codes?|cod|lists?|enum|[tzcd])[_\W]+|^zz?(?=[a-z])|"
     r"[_\W]+(?:lists?|codes?|ref|lkp|lookup|tab)$",
@@ -107,7 +110,9 @@ def words_agreement(column: CodeColumn, part: ListPart) -> float:
     for own, table in ways:
         best = max(best, *(_spelled(text, table, own) for text in glued))
     short, named = re.sub(r"[^a-z]", "", _core(bare)), (*_telling(column.table_reading), *_telling(column.table))
-    return max(best, *(_spelled(short, named, target) for target in targets))
+    spelled = max(_spelled(short, named, target) for target in targets)
+    # It grows with the share of the list's words that the column's name is put together of.
+    return max(best, _weighed(spelled, (spelled - LEAST_SPELLED) / FULLY_SPELLED, short))
 
 
 def _told(own: tuple[str, ...], table: tuple[str, ...], target: tuple[str, ...]) -> float:
@@ -120,8 +125,14 @@ def _told(own: tuple[str, ...], table: tuple[str, ...], target: tuple[str, ...])
     if mine < LEAST_OWN:
         return 0.0
     near = (*own, *table)
-    back = sum(max(word_agreement(word, each) for each in near) * len(word) for word in target)
-    return 0.6 * mine + 0.4 * back / sum(map(len, target))
+    back = sum(max(word_agreement(word, each) for each in near) * len(word) for word in target) / sum(map(len, target))
+    return _weighed(0.6 * mine + 0.4 * back, back, "".join(own))
+
+
+def _weighed(agreement: float, back: float, name: str) -> float:
+    """Less where all that agrees is that both are a status or a kind: of other things, as far as one can tell."""
+    common = any(each.startswith(name[:3]) for each in _COMMON) and len(name) <= 8
+    return min(agreement, OF_OTHERS) if common and back < LEAST_BACK else agreement
 
 
 @lru_cache(maxsize=50_000)
@@ -159,7 +170,7 @@ def _spelled(text: str, table: tuple[str, ...], own: tuple[str, ...]) -> float:
                     further[end] = max(further.get(end, 0), used + is_own * len(word))
         reached = further
     used = reached.get(len(text), 0)
-    return 0.6 + 0.3 * used / sum(map(len, own)) if used else 0.0
+    return LEAST_SPELLED + FULLY_SPELLED * used / sum(map(len, own)) if used else 0.0
 
 
 def _is_short_form(piece: str, word: str) -> bool:
@@ -219,7 +230,7 @@ def domain_agreement(column: CodeColumn, part: ListPart) -> float:
                 continue  # Letters here and there in a long name say nothing.
             own = _common(plain, name) / len(name)
             back = _common(plain, near) / len(plain)
-            best = max(best, 0.6 * own + 0.4 * back if own >= 0.75 else 0.0)
+            best = max(best, _weighed(0.6 * own + 0.4 * back, back, name) if own >= 0.75 else 0.0)
     return best
 
 

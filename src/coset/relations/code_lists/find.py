@@ -23,12 +23,14 @@ from coset.state.objects import CodeList
 LEAST_HELD, LEAST_NAME, CALLED = 0.8, 0.6, 0.8
 LONG_LIST, FEW_USED = 100, 0.02
 """Of a list that is longer, hardly any code is used: it lists things, which are joined by their key."""
-ALL_HELD, LEAST_USED, ALL_USED, LEAST_USED_ALL = 0.99, 0.3, 0.9, 6
+ALL_HELD, LEAST_USED, ALL_USED, LEAST_USED_ALL = 0.99, 0.3, 0.9, 5
+HALF_NAMED, LEAST_VALUES = 0.55, 3
 CHANCE_BITS, CLEAR_BITS, LEAST_LISTS, MOST_ROOM, LONGEST_NUMBER = 4.0, 4.0, 8, 4_000.0, 15
 NAMED_ALIKE, HELD_ALIKE, COMPLETE = 0.2, 0.02, 1.5
 SAME_CODES, LEAST_SAME = 0.7, 3
 STILL_HELD = 0.2
 """An outdated list may lack the codes that came later, as long as it has so many of the column's rows."""
+_SMALL_NUMBERS = frozenset(map(str, range(100)))
 _CODED = re.compile(
     r"status|state\b|type|kind|code|class|categor|reason|cause|method|group|flag|priority|level", re.IGNORECASE
 )
@@ -261,6 +263,9 @@ def _is_believed(
         return True
     if match.used < FEW_USED and len(match.part.labels) > LONG_LIST:
         return False  # Things of which a handful of numbers are met by chance, whatever they are called.
+    is_whole = match.held >= ALL_HELD and match.used >= ALL_USED and len(column.counts) >= LEAST_USED_ALL
+    if is_whole and match.name >= HALF_NAMED and (_is_sparse(column) or not match.part.codes & _SMALL_NUMBERS):
+        return True
     if match.name < CALLED and column.reference in standing.measures:
         return False
     if match.name >= LEAST_NAME:
@@ -282,7 +287,7 @@ def _is_believed(
         if coded or (match.used >= ALL_USED and len(column.counts) >= LEAST_USED_ALL):
             return True
     clear = all(each.bits <= match.bits - CLEAR_BITS for each in rivals)
-    return clear and match.bits >= least_bits
+    return clear and match.bits >= least_bits and len(column.counts) >= LEAST_VALUES
 
 
 def _is_sparse(column: CodeColumn) -> bool:
