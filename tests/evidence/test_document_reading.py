@@ -217,6 +217,22 @@ def test_what_holds_is_told_from_what_was_replaced():
     assert str(judged["docs/note.md"].valid_from) == "2020-05-03"
 
 
+@pytest.mark.parametrize(
+    ("older", "said"),
+    [
+        ("Circular 2018-03", "Circular 2018-03 ceases to apply."),
+        ("Cirkulär 2018-03", "Namnet ändras. Cirkulär 2018-03 upphör att gälla."),
+        ("Okólnik 2018-03", "Okólnik 2018-03 traci moc z dniem 1 maja 2023."),
+        ("Circular 2018-03", "A Circular 2018-03 fica sem efeito."),
+        ("Rundschreiben 2018-03", "Das Rundschreiben 2018-03 tritt außer Kraft."),
+        ("Circulaire 2018-03", "La circulaire 2018-03 cesse de s'appliquer."),
+    ],
+)
+def test_in_every_language_of_the_dictionary_a_document_may_end_another(older: str, said: str):
+    judged = judge([dated("a_2018-03.txt", older), dated("a_2023-07.txt", older.replace("2018-03", "2023-07"), said)])
+    assert [each.status for each in judged.values()] == ["superseded", "current"]
+
+
 def test_documents_are_found_read_once_and_read_again_when_they_change(tmp_path: Path):
     data, docs = tmp_path / "data", tmp_path / "data" / "docs"
     docs.mkdir(parents=True)

@@ -1,5 +1,6 @@
 """Which documents stand whole in the part of a view that all questions share."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from coset.routing.objects.knowledge import Knowledge, Rule, Section
@@ -25,10 +26,16 @@ def shown(knowledge: Knowledge, most: int = 2_000) -> tuple[list[str], list[str]
 SECTIONS = (section(PAGES[0]), section(PAGES[1]), section(PAGES[2], "superseded"))
 
 
-def test_documents_that_govern_something_stand_whole_and_others_are_listed_by_name():
+def test_all_documents_in_force_stand_whole_where_there_is_room():
     rules = (rule(PAGES[0]), rule(PAGES[2], "superseded"))
     kept, others = shown(Knowledge(sections=SECTIONS, rules=rules))
-    assert kept == [PAGES[0]] and sorted(others) == sorted(PAGES[1:])
+    assert sorted(kept) == sorted(PAGES[:2]) and others == [PAGES[2]]
+
+
+def test_documents_that_govern_something_come_first_where_room_is_short():
+    long = replace(section(PAGES[1]), text="Nothing but opening hours. " * 40)
+    kept, others = shown(Knowledge(sections=(SECTIONS[0], long), rules=(rule(PAGES[0]),)), most=100)
+    assert kept == [PAGES[0]] and others == [PAGES[1]]
 
 
 def test_where_none_is_known_to_govern_anything_all_in_force_stand():

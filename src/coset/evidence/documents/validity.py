@@ -60,9 +60,10 @@ _REPLACED = (
     r"applicable|applies|used)|retired|archived|überholt|ersetzt|aufgehoben|veraltet|außer kraft|nicht mehr gültig|"
     r"ungültig|remplacée?|abrogée?|caduque|périmée?|obsolète|n'est plus (?:valable|en vigueur)|annulée?|sostituit[oa]|"
     r"superat[oa]|abrogat[oa]|obsolet[oa]|non più (?:valid[oa]|in vigore)|annullat[oa]|sustituid[oa]|derogad[oa]|"
-    r"anulad[oa]|vervangen|vervallen|ingetrokken|verouderd)"
+    r"anulad[oa]|vervangen|vervallen|ingetrokken|verouderd|ersatt|upphävd|substituíd[oa]|revogad[oa]|zastąpion[aye]|"
+    r"uchylon[aye]|nieaktualn[aye])"
 )
-_BY = r"\s+(?:by|durch|par|da|dal(?:la)?|por|door)\s+(.{3,90}?)(?:[.;,()\n]|$)"
+_BY = r"\s+(?:by|durch|par|da|dal(?:la)?|por|pel[oa]|door|av|przez)\s+(.{3,90}?)(?:[.;,()\n]|$)"
 _SAYS_SO = re.compile(rf"{_SELF}[^.\n]{{0,40}}?\b{_REPLACED}\b", re.IGNORECASE)
 _STAMP = re.compile(
     r"(?:^|\n|[\[(*!:-])\s*(?:status\s*[:=]\s*)?(?:(?:replaced by|ersetzt durch|remplacée? par|sostituit[oa] da)\b|"
@@ -76,13 +77,18 @@ _STAMP = re.compile(
 _BY_OTHER = re.compile(rf"\b{_REPLACED}{_BY}", re.IGNORECASE)
 _REPLACES = re.compile(
     r"\b(?:replaces?|supersedes?|replacing|superseding|takes? the place of|ersetzt|ersetzen|löst|lösen|remplace(?:nt)?|"
-    r"annule(?:nt)? et remplace(?:nt)?|sostituiscono|sostituisce|sustituyen?|reemplazan?|vervangt|vervangen)\s+(.{3,120}?)(?:[.;)\n]|$)",
+    r"annule(?:nt)? et remplace(?:nt)?|sostituiscono|sostituisce|sustituyen?|reemplazan?|vervangt|vervangen|"
+    r"ersätter|substitu(?:i|em)|revoga[m]? e substitu(?:i|em)|zastępuj[eą])\s+(.{3,120}?)(?:[.;)\n]|$)",
     re.IGNORECASE,
 )
 _GIVEN_UP = re.compile(
     r"\b(?:is|are|was|were|has been|have been|ist|sind|wird|werden|est|sont|è|sono|es|son|wordt)\s+(?:hereby |hiermit |"
     r"now )?(?:given up|repealed|withdrawn|cancelled|revoked|abolished|void|no longer (?:valid|in force)|superseded|"
-    r"aufgehoben|hinfällig|abrogée?s?|annulée?s?|supprimée?s?|abrogat[oaie]|annullat[oaie]|derogad[oa]s?|ingetrokken)",
+    r"aufgehoben|hinfällig|abrogée?s?|annulée?s?|supprimée?s?|abrogat[oaie]|annullat[oaie]|derogad[oa]s?|ingetrokken)|"
+    r"\b(?:ceases? to (?:apply|be valid)|no longer applies|tritt außer kraft|verliert (?:hiermit |damit )?(?:ihre|seine) "
+    r"gültigkeit|cesse (?:d'être en vigueur|de s'appliquer)|cessa di (?:valere|essere in vigore)|pierde (?:su )?(?:vigencia|"
+    r"validez)|queda sin efecto|deixa de (?:vigorar|se aplicar)|fica (?:sem efeito|revogad[oa])|vervalt|upphör att gälla|"
+    r"gäller inte längre|upphävs|traci moc|przestaje obowiązywać)\b",
     re.IGNORECASE,
 )
 _OLD_NAME = re.compile(
@@ -102,7 +108,8 @@ _DRAFT = re.compile(
 )
 _FROM = re.compile(
     r"\b(?:in force|valid|effective|applies|applicable|in effect|gültig|in kraft|gilt|en vigueur|valable|applicable|"
-    r"in vigore|valid[oa]|vale|vigente|geldig)\s*(?:as |since |à )?(?:from|of|since|on|ab|seit|vom|à partir du|à compter "
+    r"in vigore|valid[oa]|vale|vigente|geldig|gäller|giltig|em vigor|válid[oa]|obowiązuje|ważn[aye])\s*(?:as |since |à )?(?:från|"
+    r"(?:a partir )?de(?:sde)?|od(?: dnia)?|from|of|since|on|ab|seit|vom|à partir du|à compter "
     r"du|depuis le|dès le|du|le|dal|a partire dal|desde el|a partir del|vanaf|:)\s*(?:the |dem |der )?",
     re.IGNORECASE,
 )

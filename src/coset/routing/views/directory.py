@@ -171,8 +171,9 @@ def _descriptions(objects: StateObjects, most: int) -> tuple[tuple[str, str], ..
 
 
 def whole_documents(objects: StateObjects, most: int) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
-    """The documents that are shown whole, and the others: those in force that state a rule or name anything here; where
-    there are none, all in force. None where they cost more than `most` together."""
+    """The documents that are shown whole, and the others. Those in force that state a rule or name anything here come
+    first: all of them, or none where they cost more than `most` together. What room they leave is for the others in
+    force, the shortest first, since a rule in words that nothing here knows is a rule."""
     knowledge = objects.knowledge
     documents: dict[str, list[Section]] = {}
     for section in knowledge.sections:
@@ -190,10 +191,16 @@ def whole_documents(objects: StateObjects, most: int) -> tuple[tuple[Passage, ..
     governing = {rule.section for rule in knowledge.rules} | set(knowledge.mentions)
     in_force = [name for name in every if not found[name].status]
     telling = [name for name in in_force if any(each.reference in governing for each in documents.get(name, ()))]
-    kept = telling or in_force
-    if sum(lines_cost(passage_lines(found[name])) for name in kept) > most:
-        kept = []
-    return tuple(found[name] for name in kept), tuple(found[name] for name in every if name not in kept)
+    costs = {name: lines_cost(passage_lines(found[name])) for name in in_force}
+    room = most - sum(costs[name] for name in telling)
+    kept = set(telling) if room >= 0 else set[str]()
+    for name in sorted(set(in_force) - set(telling), key=lambda name: (costs[name], name)) if room >= 0 else ():
+        room -= costs[name]
+        if room >= 0:
+            kept.add(name)
+    return tuple(found[name] for name in every if name in kept), tuple(
+        found[name] for name in every if name not in kept
+    )
 
 
 def rule_passages(rules: Iterable[Rule], objects: StateObjects, *, whole: bool) -> list[Passage]:
