@@ -23,9 +23,10 @@ from api.shop import INJECTION, copy_of, write_shop
 from coset.errors import UserError
 from coset.routing.views.budgets import cost
 from coset.surfaces.mcp import messages, resources
-from coset.surfaces.mcp.server import definition, make_server
+from coset.surfaces.mcp.server import definition, make_server, telling
 from coset.surfaces.mcp.tools import TOOLS
 from coset.use_cases.ask import PROGRESS
+from coset.use_cases.cancellation import Progress
 
 JOIN = "shop.orders.buyer = crm.customers.customer_id"
 
@@ -340,3 +341,22 @@ def test_the_command_refuses_what_would_be_unsafe_or_wrong(
     )  # fmt: skip
     assert answer.returncode == 2 and expected in answer.stderr and answer.stdout == ""
     assert "short" not in answer.stderr.replace("too short", "")
+
+
+def test_news_at_the_moment_in_which_a_tool_ends_do_not_keep_it_from_ending():
+    class Session:
+        async def report_progress(self, *_: object) -> None:
+            await asyncio.sleep(0)
+
+    async def run() -> None:
+        for rounds in range(1, 6):
+            async with telling(Session(), "view") as report:  # type: ignore[arg-type]
+                for _ in range(rounds):
+                    await asyncio.sleep(0)
+                report(Progress("the last news", 1))
+
+    # What does not let itself be cancelled would keep `asyncio.run` from ending, too.
+    loop = asyncio.new_event_loop()
+    ended, _ = loop.run_until_complete(asyncio.wait({loop.create_task(run())}, timeout=20))
+    loop.close()
+    assert ended

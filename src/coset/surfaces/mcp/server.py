@@ -86,7 +86,9 @@ async def _forward(session: ServerSession, name: str, news: asyncio.Queue[Progre
     started = time.monotonic()
     while True:
         try:
-            message = (await asyncio.wait_for(news.get(), SILENCE)).message
+            # Not `wait_for`: before Python 3.12 it forgets that it was cancelled where news arrive at the same moment.
+            async with asyncio.timeout(SILENCE):
+                message = (await news.get()).message
             while not news.empty():  # Only the newest counts.
                 message = news.get_nowait().message
         except TimeoutError:
