@@ -149,6 +149,17 @@ def test_a_second_comprehension_is_told(folder: Path, monkeypatch: pytest.Monkey
         EvidenceState.comprehending(folder)
 
 
+def test_a_file_that_another_program_holds_is_not_called_damaged(folder: Path):
+    script = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", script, str(folder / FILE_NAME)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout and holder.stdout.readline() == "held\n"
+        with pytest.raises(StateInUse, match="another program holds"):
+            noted(folder)
+        holder.communicate()
+    assert noted(folder) == ["first"]
+
+
 def test_a_state_with_the_log_of_an_earlier_release_keeps_it(tmp_path: Path):
     """Killed, it left what was committed in a log beside the file."""
     script = (

@@ -32,6 +32,7 @@ WRITER_WAITS = 60.0
 BASED_ON = "based on"
 """What `meta` of a comprehension's copy has: the published file that it holds all of."""
 ANOTHER_COSET = "the evidence state is being written by another coset: try again when it has ended"
+ANOTHER_PROGRAM = "another program holds the file of the evidence state open: try again when it has ended"
 Stamp = tuple[int, int, int]
 
 
@@ -63,7 +64,7 @@ class _Published:
             self.instance.execute(f"ATTACH {literal(str(path))} AS state (READ_ONLY)")
             self.instance.execute("SET enable_external_access = false")
         except duckdb.Error as error:
-            raise _unopened(path, writes=False) from error
+            raise _unopened(path, error, writes=False) from error
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         cursor = self.instance.cursor()
@@ -129,7 +130,7 @@ class WorkingCopy:
             connection = _connected(self.path)
         except duckdb.Error as error:
             _remove(self.path)
-            raise _unopened(self.folder / FILE_NAME, writes=True) from error
+            raise _unopened(self.folder / FILE_NAME, error, writes=True) from error
         self._note_base(connection, published)
         return connection
 
@@ -220,7 +221,7 @@ class _Lock:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise _unopened(path.parent / FILE_NAME, writes=True) from error
+            raise _unopened(path.parent / FILE_NAME, error, writes=True) from error
         ends = time.monotonic() + WRITER_WAITS
         while not _locked(self._file):
             if time.monotonic() > ends:
@@ -264,7 +265,7 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unopened(folder / FILE_NAME, writes=True) from error
+        raise _unopened(folder / FILE_NAME, error, writes=True) from error
 
 
 def _copy(path: Path, into: Path) -> None:
@@ -295,9 +296,11 @@ def _log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.wal")
 
 
-def _unopened(path: Path, *, writes: bool) -> CosetError:
+def _unopened(path: Path, error: Exception, *, writes: bool) -> CosetError:
     """Why a state cannot be opened. Only of one that is damaged is it said to make it anew."""
     there = path if path.exists() else path.parent
     if not os.access(there, os.R_OK) or (writes and not os.access(path.parent, os.W_OK)):
         return CosetError(f"the evidence state '{path}' may not be {'written' if writes else 'read'} by this user")
+    if "set lock on file" in str(error):
+        return StateInUse(ANOTHER_PROGRAM)
     return CosetError(f"the evidence state cannot be opened: move '{path}' away and run `coset comprehend`")
