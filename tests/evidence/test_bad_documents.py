@@ -67,7 +67,7 @@ def test_each_is_named_once_and_the_rest_is_read(folder: Path, capfd: pytest.Cap
     for words in (
         "docs/locked.pdf could not be read: is encrypted", "docs/scanned.pdf could not be read: holds no text",
         "docs/torn.pdf could not be read: is damaged", "docs/torn.docx could not be read: is damaged",
-        "there is no 'shop/orders.gone'", "note: docs/one.md says", "note: docs/elsewhere.md names",
+        "there is no 'shop.orders.gone'", "note: docs/one.md says", "note: docs/elsewhere.md names",
     ):  # fmt: skip
         assert sum(words in line for line in lines) == 1, words
     assert "against docs/other.md: 'Test customers are included in every figure.'" in "\n".join(lines)

@@ -306,3 +306,10 @@ def test_what_was_read_of_names_is_taken_over_where_nothing_changed_for_them_and
         anew = KeptNames()
         read_offline(observed, texts + more, kept=anew)
         assert (kept.read, kept.counted) == (anew.read, anew.counted)
+
+
+@pytest.mark.parametrize("name", ["?", "--", "_", "", "%", "§ §", "..", "1", "名前"])
+def test_names_without_letters_are_read_as_they_stand_and_end_nothing(name: str) -> None:
+    found = read(table("orders", name, "order_no"), table(name or "-", "customer"))
+    assert found["s/orders.order_no"].name == "order number"
+    assert f"s/orders.{name}" not in found or found[f"s/orders.{name}"].confidence < 0.8

@@ -55,6 +55,7 @@ _CHECKOUT = (
     ("help_time", "wall time of `coset --help`"),
     ("server_clients", "a server with twenty clients: latency, memory, lost runs"),
     ("extras_size", "what the base install and each extra weigh"),
+    ("structure", "modules, lines, who imports whom, complexity, who touches the state by SQL"),
 )
 _NEEDS = {
     "routing": "--corpus DIR",

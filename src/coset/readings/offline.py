@@ -256,7 +256,7 @@ def _column_reading(
     spelled = context.expander.expand(pieces, column)
     behind = bool(ending) and ending[0] in ("in", "flag")
     words = (*spelled.words, *ending) if behind else (*ending, *spelled.words)
-    if pieces[0] in _ASKED and len(pieces) == 1:
+    if len(pieces) == 1 and pieces[0] in _ASKED:
         words = (_ASKED[pieces[0]],)
     own = tuple(word for word in words if word not in about)
     if words and all(word in GENERIC or word.isdigit() for word in words) and 0 < len(about) <= 3 and own:

@@ -262,7 +262,7 @@ def test_the_map_moves_zooms_tells_and_opens(page: Page):
     assert box is not None
     page.mouse.move(box["x"] + place[0], box["y"] + place[1])
     expect(page.locator("#tip")).to_be_visible()
-    named = page.evaluate("objects.reference[hovered]")
+    named = page.evaluate("objects.name[hovered]")
     expect(page.locator("#tip b")).to_have_text(named)
     page.mouse.down()
     page.mouse.up()
