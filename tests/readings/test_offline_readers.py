@@ -6,10 +6,12 @@ import pytest
 
 from coset.readings.expansion import Expander
 from coset.readings.kept import KeptNames
+from coset.readings.names import habits_of
 from coset.readings.observed import ObservedColumn, ObservedEnvironment, ObservedTable
-from coset.readings.offline import SHOWN, CopyOf, read_offline
+from coset.readings.offline import SHOWN, STRUCTURE, CopyOf, read_offline
 from coset.readings.reading import Reading, best_readings
 from coset.readings.stated import Text
+from coset.readings.stems import stems_of
 from coset.readings.vocabulary import vocabulary
 
 
@@ -129,11 +131,11 @@ def test_a_comment_wins_over_a_name_and_a_remark_names_nothing() -> None:
 
 def test_documents_that_name_a_table_or_column_read_it() -> None:
     texts = (
-        Text("The complaints are in CMPHDR, the audits in QAUD.", "description of s", None, "s"),
+        Text("The returns are in RMAHDR, the audits in QAUD.", "description of s", None, "s"),
         Text("* PLEFDT    effective date of the policy\n* OTHER    nothing\n", "copybook.txt#1"),
     )
-    found = read(table("CMPHDR", "CMNO"), table("QAUD", "QANO"), table("PLM", "PLEFDT"), texts=texts)
-    assert (found["s/CMPHDR"].name, found["s/CMPHDR"].reader) == ("complaints", "document")
+    found = read(table("RMAHDR", "RMNO"), table("QAUD", "QANO"), table("PLM", "PLEFDT"), texts=texts)
+    assert (found["s/RMAHDR"].name, found["s/RMAHDR"].reader) == ("returns", "document")
     assert found["s/QAUD"].name == "audits"
     assert found["s/PLM.PLEFDT"].name == "effective date of the policy"
     assert found["s/PLM.PLEFDT"].source == "copybook.txt#1"
@@ -283,9 +285,12 @@ def test_what_somebody_calls_a_table_tells_what_the_stem_of_its_name_stands_for(
 
 
 def test_a_stem_that_would_stand_for_two_words_stands_for_none() -> None:
-    tables = (table("CMPHDR", "CMPID"), table("CMPMST", "CMPNM"))
-    texts = (Text("The complaints are in CMPHDR. The companies are in CMPMST.", "description of s", None, "s"),)
-    assert read(*tables, texts=texts)["s/CMPHDR.CMPID"].name == read(*tables)["s/CMPHDR.CMPID"].name
+    tables = (table("CNTHDR", "CNTID"), table("CNTMST", "CNTNM"), table("SHPHDR", "SHPNO"))
+    titles = {"s/CNTHDR": "contracts", "s/SHPHDR": "shipments"}
+    known = stems_of(tables, titles, habits_of(tables), STRUCTURE)
+    assert known == {"cnt": "contract", "shp": "shipment"}
+    known = stems_of(tables, {**titles, "s/CNTMST": "counters"}, habits_of(tables), STRUCTURE)
+    assert known == {"shp": "shipment"}
 
 
 def test_what_was_read_of_names_is_taken_over_where_nothing_changed_for_them_and_else_read_again():

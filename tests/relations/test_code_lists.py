@@ -355,7 +355,7 @@ def test_languages_may_be_letters_or_words_where_the_column_is_called_after_them
         connection,
         "orty",
         "SELECT * FROM (VALUES ('100', 'E', 'ZA', 'Rush order'), ('100', 'L', 'ZA', 'Zlecenie pilne'), "
-        "('100', 'E', 'ZB', 'Return'), ('100', 'L', 'ZB', 'Zwrot')) AS t(CLNT, SPRAS, ORTY, BEZEI)",
+        "('100', 'E', 'ZB', 'Return'), ('100', 'L', 'ZB', 'Zwrot')) AS t(CLNT, LANGU, ORTY, LTEXT)",
     )
     assert {(part.code_column, part.domain, part.language) for part in by_letter} == {
         ("ORTY", (), "en"),
@@ -363,12 +363,12 @@ def test_languages_may_be_letters_or_words_where_the_column_is_called_after_them
     }
     by_word = parts(
         connection,
-        "colvals",
-        "SELECT * FROM (VALUES ('locsts', 'A1', 'US_ENGLISH', 'Empty place'), ('locsts', 'A1', 'POLISH', 'Puste'), "
-        "('locsts', 'B2', 'US_ENGLISH', 'Blocked'), ('locsts', 'B2', 'POLISH', 'Zablokowane')) "
-        "AS t(colnam, colval, locale_id, lngdsc)",
+        "wordlist",
+        "SELECT * FROM (VALUES ('shelfstate', 'A1', 'US_ENGLISH', 'Empty place'), ('shelfstate', 'A1', 'POLISH', 'Puste'), "
+        "('shelfstate', 'B2', 'US_ENGLISH', 'Blocked'), ('shelfstate', 'B2', 'POLISH', 'Zablokowane')) "
+        "AS t(field, held, locale, longtext)",
     )
-    assert {(part.code_column, part.language) for part in by_word} == {("colval", "en"), ("colval", "pl")}
+    assert {(part.code_column, part.language) for part in by_word} == {("held", "en"), ("held", "pl")}
 
 
 def test_words_before_the_codes_are_their_domains_whatever_the_column_is_called(
@@ -376,32 +376,32 @@ def test_words_before_the_codes_are_their_domains_whatever_the_column_is_called(
 ) -> None:
     lists = parts(
         connection,
-        "slow",
-        "SELECT * FROM (VALUES ('RODZ_UM', '10', 'PL', 'Umowa stala', '2010-01-01', NULL), "
-        "('RODZ_UM', '20', 'PL', 'Umowa zlecenie', '2010-01-01', '2022-12-31'), "
-        "('RODZ_UM', '20', 'PL', 'Pracownik agencji', '2023-01-01', NULL), "
-        "('NIEOB', 'UW', 'PL', 'Urlop wypoczynkowy', '2010-01-01', NULL), "
-        "('NIEOB', 'CH', 'PL', 'Zwolnienie chorobowe', '2010-01-01', NULL)) "
-        "AS t(slownik, kod, jezyk, opis, data_od, data_do)",
+        "zbiory",
+        "SELECT * FROM (VALUES ('STAN_ZAM', '10', 'PL', 'Przyjete', '2010-01-01', NULL), "
+        "('STAN_ZAM', '20', 'PL', 'Odrzucone', '2010-01-01', '2022-12-31'), "
+        "('STAN_ZAM', '20', 'PL', 'Wstrzymane', '2023-01-01', NULL), "
+        "('DOSTAWA', 'UW', 'PL', 'Kurier', '2010-01-01', NULL), "
+        "('DOSTAWA', 'CH', 'PL', 'Odbior osobisty', '2010-01-01', NULL)) "
+        "AS t(zbior, kod, jezyk, opis, data_od, data_do)",
     )
     current = {part.domain: part.labels for part in lists if part.is_open and part.domain}
     assert current == {
-        ("RODZ_UM",): {"10": "Umowa stala", "20": "Pracownik agencji"},
-        ("NIEOB",): {"UW": "Urlop wypoczynkowy", "CH": "Zwolnienie chorobowe"},
+        ("STAN_ZAM",): {"10": "Przyjete", "20": "Wstrzymane"},
+        ("DOSTAWA",): {"UW": "Kurier", "CH": "Odbior osobisty"},
     }
 
 
 def test_a_column_with_one_value_holds_no_codes_and_a_blank_may_be_one(connection: duckdb.DuckDBPyConnection) -> None:
     lists = parts(
         connection,
-        "dd",
-        "SELECT * FROM (VALUES ('STATV', 'E', 'A', '', 'Not relevant'), ('STATV', 'E', 'A', 'B', 'Partly processed'), "
-        "('STATV', 'E', 'A', 'C', 'Completely processed'), ('VGABE', 'E', 'A', '1', 'Goods receipt'), "
-        "('VGABE', 'E', 'A', '2', 'Invoice receipt')) AS t(DOMNAME, DDLANGU, LOCALST, DOMVALUE, DDTEXT)",
+        "domains",
+        "SELECT * FROM (VALUES ('STAGE', 'E', 'A', '', 'Not relevant'), ('STAGE', 'E', 'A', 'B', 'Partly processed'), "
+        "('STAGE', 'E', 'A', 'C', 'Completely processed'), ('MOVE', 'E', 'A', '1', 'Goods receipt'), "
+        "('MOVE', 'E', 'A', '2', 'Invoice receipt')) AS t(DOMN, LANGU, VERSN, DOMVAL, LTEXT)",
     )
     assert {(part.code_column, part.domain[0]) for part in lists if part.domain} == {
-        ("DOMVALUE", "STATV"),
-        ("DOMVALUE", "VGABE"),
+        ("DOMVAL", "STAGE"),
+        ("DOMVAL", "MOVE"),
     }
 
 

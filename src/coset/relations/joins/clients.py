@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_CLIENTS, MAIN_SHARE, LEAST_ROWS = 5, 0.8, 20
 FIRST_COLUMNS = 4
 """The key of a table stands among so many columns after the client."""
-MOST_ROWS = 2_000_000
+MOST_ROWS, LOOKED_AT = 2_000_000, 1_000
 NEARLY_UNIQUE = 0.8
 
 
@@ -33,6 +33,10 @@ def within_main_client(connection: duckdb.DuckDBPyConnection, table: JoinableTab
     if column_kind(client.type) not in ("text", "integer") or not after:
         return table
     name = identifier(client.name)
+    first = f"SELECT {name} AS client FROM {table.relation} LIMIT {LOOKED_AT}"
+    [(several,)] = connection.execute(f"SELECT count(DISTINCT client) FROM ({first})").fetchall()
+    if several > MOST_CLIENTS:  # Most tables begin with their own key: no need to count all of it.
+        return table
     held = f"SELECT {name} AS client, count(*) AS n FROM {table.relation} GROUP BY ALL ORDER BY n DESC"
     found = connection.execute(f"{held} LIMIT {MOST_CLIENTS + 1}").fetchall()
     if not 2 <= len(found) <= MOST_CLIENTS or found[0][0] is None or found[0][1] < MAIN_SHARE * table.rows:
